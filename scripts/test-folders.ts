@@ -1,0 +1,9 @@
+/** The kinds of tests, and the folders under test/ that hold them. `unit` runs on every runtime, the others on Node. */
+export const TEST_FOLDERS = {
+  unit: ["core", "protocol", "host", "stores", "client"],
+  simulation: ["simulation"],
+  conformance: ["conformance"],
+  docs: ["docs", "examples"],
+} as const satisfies Record<string, readonly string[]>;
+
+export type TestKind = keyof typeof TEST_FOLDERS;

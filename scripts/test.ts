@@ -1,0 +1,192 @@
+// Everything that must hold, in one run: `npm test`, or `npm test -- --only unit,lint` for some of it.
+// A check counts as one passed or failed; a step that runs vitest counts its tests. The last line is the sum.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import type { Counts } from "./counts-reporter.ts";
+import { TEST_FOLDERS, type TestKind } from "./test-folders.ts";
+
+interface Step {
+  readonly name: string;
+  /** Command lines, run one after the other until one fails. */
+  readonly run: readonly string[];
+  /** Set where the command is vitest: the kind of tests, which are counted one by one. */
+  readonly tests?: TestKind;
+  /** Nothing else runs beside it: a busy machine would disturb what it tests, or it rewrites what others read. */
+  readonly alone?: boolean;
+}
+
+const NODE_MAJOR_MIN = 24;
+const LANES = 2;
+const STEP_TIME_MAX_MS = 300_000;
+
+const steps: readonly Step[] = [
+  { name: "typecheck", run: ["tsc -p tsconfig.json"] },
+  { name: "core", run: ["tsc -p tsconfig.core.json"] },
+  { name: "client", run: ["tsc -p tsconfig.client.json"] },
+  { name: "deno-check", run: ["deno check --cached-only runtimes/deno.ts"] },
+  { name: "lint", run: ["oxlint"] },
+  { name: "layers", run: ["node scripts/check-layers.ts"] },
+  { name: "format", run: ["oxfmt --check"] },
+  { name: "knip", run: ["knip --no-progress"] },
+  { name: "unit", run: [vitest("node", "unit")], tests: "unit" },
+  { name: "unit-bun", run: [vitest("bun --bun", "unit")], tests: "unit" },
+  { name: "unit-deno", run: [vitest("deno run -A --cached-only", "unit")], tests: "unit" },
+  { name: "simulation", run: [vitest("node", "simulation")], tests: "simulation" },
+  { name: "package", run: ["npm run check:package"], alone: true },
+  { name: "conformance", run: [vitest("node", "conformance")], tests: "conformance", alone: true },
+  { name: "docs", run: [vitest("node", "docs")], tests: "docs", alone: true },
+];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const temporary = mkdtempSync(join(tmpdir(), "latchkey-test-"));
+const running = new Set<number>();
+const total = { passed: 0, failed: 0, skipped: [] as string[] };
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    for (const pid of running) killGroup(pid);
+    process.exit(1);
+  });
+}
+
+guard();
+const chosen = choose();
+const alone = chosen.filter((step) => step.alone);
+const together = chosen.filter((step) => !alone.includes(step));
+await runAll(together, LANES);
+await runAll(alone, 1);
+rmSync(temporary, { recursive: true });
+report();
+
+/** npm puts node_modules/.bin first, so an older node here means that the pinned one was not installed. */
+function guard(): void {
+  const recent = Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN;
+  console.log(`${recent ? "ok  " : "FAIL"} guard: node ${process.version}, needed ${NODE_MAJOR_MIN} or later`);
+  total[recent ? "passed" : "failed"] += 1;
+}
+
+function choose(): readonly Step[] {
+  const { only } = parseArgs({ options: { only: { type: "string" } } }).values;
+  if (only === undefined) return steps;
+  return only.split(",").map((name) => {
+    const step = steps.find((candidate) => candidate.name === name);
+    if (step !== undefined) return step;
+    console.error(`There is no step "${name}". The steps: ${steps.map((known) => known.name).join(", ")}`);
+    process.exit(2);
+  });
+}
+
+async function runAll(waiting: readonly Step[], lanes: number): Promise<void> {
+  const queue = waiting.values();
+  const lane = async (): Promise<void> => {
+    for (const step of queue) await runStep(step);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+async function runStep(step: Step): Promise<void> {
+  const startedAt = performance.now();
+  const countsFile = join(temporary, `${step.name}.json`);
+  const missing = step.tests ? missingFolders(step.tests) : [];
+  let output = missing.map((folder) => `there is no ${folder}\n`).join("");
+  let succeeded = missing.length === 0;
+  for (const line of step.run) {
+    const result = await execute(line, { COUNTS_FILE: countsFile });
+    output += `$ ${line}\n${result.output}`;
+    succeeded &&= result.code === 0;
+    if (result.code !== 0) break;
+  }
+
+  const counts = step.tests
+    ? readCounts(countsFile)
+    : { passed: succeeded ? 1 : 0, failed: succeeded ? 0 : 1, skipped: [] };
+  // A run that broke without a failing test, or that found no test at all, must not look like a good one.
+  const broken = counts.failed === 0 && (!succeeded || counts.passed + counts.skipped.length === 0) ? 1 : 0;
+  const failed = counts.failed + broken;
+  total.passed += counts.passed;
+  total.failed += failed;
+  total.skipped.push(...counts.skipped.map((name) => `${step.name}: ${name}`));
+
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const tests = step.tests ? `: ${tally(counts.passed, failed, counts.skipped.length)}` : "";
+  console.log(`${failed === 0 ? "ok  " : "FAIL"} ${step.name}${tests} (${seconds} s)`);
+  if (failed > 0) console.log(output);
+}
+
+function execute(line: string, variables: Record<string, string>): Promise<{ code: number | null; output: string }> {
+  const [program = "", ...args] = line.split(" ");
+  const env = {
+    ...process.env,
+    ...variables,
+    PATH: [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
+    DENO_NO_UPDATE_CHECK: "1",
+    NO_COLOR: "1",
+  };
+  return new Promise((resolve, reject) => {
+    // A group of its own: whatever a step has started ends with it, so that nothing hangs on a forgotten server.
+    const child = spawn(program, args, { cwd: root, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const pid = child.pid;
+    let output = "";
+    const append = (chunk: Buffer): void => {
+      output += chunk.toString();
+    };
+    child.stdout.on("data", append);
+    child.stderr.on("data", append);
+    child.once("error", reject);
+    if (pid === undefined) return;
+
+    running.add(pid);
+    const timer = setTimeout(() => {
+      output += `\nstopped after ${STEP_TIME_MAX_MS / 1000} s\n`;
+      killGroup(pid);
+    }, STEP_TIME_MAX_MS);
+    child.once("exit", () => {
+      clearTimeout(timer);
+      killGroup(pid);
+      running.delete(pid);
+    });
+    child.once("close", (code) => resolve({ code, output }));
+  });
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // The group is already empty, which is what was wanted.
+  }
+}
+
+function vitest(runtime: string, project: string): string {
+  return `${runtime} node_modules/vitest/vitest.mjs run --project ${project} --reporter=default --reporter=./scripts/counts-reporter.ts`;
+}
+
+/** Vitest is content when one of several folders holds tests; a suite that was lost must not go unnoticed. */
+function missingFolders(kind: TestKind): string[] {
+  return TEST_FOLDERS[kind].map((folder) => `test/${folder}`).filter((folder) => !existsSync(join(root, folder)));
+}
+
+function readCounts(path: string): Counts {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Counts;
+  } catch {
+    return { passed: 0, failed: 0, skipped: [] };
+  }
+}
+
+function report(): void {
+  for (const name of total.skipped) console.log(`skipped ${name}`);
+  const mustRunAll = Boolean(process.env["CI"]) && total.skipped.length > 0;
+  if (mustRunAll) console.log("In CI a skipped test is a failure.");
+  if (total.failed > 0 || mustRunAll) process.exitCode = 1;
+  console.log(tally(total.passed, total.failed, total.skipped.length));
+}
+
+function tally(passed: number, failed: number, skipped: number): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
