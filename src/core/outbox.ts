@@ -1,0 +1,27 @@
+import type { Effect } from "./effect.ts";
+import type { Change } from "./record.ts";
+
+/**
+ * Where a step puts what must be stored and what must be told, in that order of importance: effects leave
+ * only after the changes are committed. It is reused from step to step; counts say how much of the arrays is
+ * valid, because `array.length = 0` would give V8's backing store away each time.
+ */
+export class Outbox {
+  readonly effects: Effect[] = [];
+  effectCount = 0;
+  readonly changes: Change[] = [];
+  changeCount = 0;
+
+  tell(effect: Effect): void {
+    this.effects[this.effectCount++] = effect;
+  }
+
+  change(change: Change): void {
+    this.changes[this.changeCount++] = change;
+  }
+
+  clear(): void {
+    this.effectCount = 0;
+    this.changeCount = 0;
+  }
+}

@@ -1,0 +1,28 @@
+import type { Claim } from "./claim.ts";
+import type { Due } from "./deadlines.ts";
+import type { SessionRecord } from "./record.ts";
+
+/** One connection's identity, which may outlive the connection by its grace. */
+export class Session implements SessionRecord, Due {
+  readonly id: string;
+  readonly secret: string;
+  readonly graceMs: number;
+  readonly meta: string | undefined;
+  readonly order: number;
+  deadline: number = Number.POSITIVE_INFINITY;
+  slot = -1;
+  /** Its live and its remembered claims by request id, in ticket order. */
+  readonly requests: Map<string, Claim> = new Map();
+  /** How many of them live. */
+  liveCount = 0;
+  /** Set while its claims end with it: from then on its request ids lead nowhere. */
+  isEnding = false;
+
+  constructor(id: string, secret: string, graceMs: number, meta: string | undefined, order: number) {
+    this.id = id;
+    this.secret = secret;
+    this.graceMs = graceMs;
+    this.meta = meta;
+    this.order = order;
+  }
+}
