@@ -1,0 +1,67 @@
+/**
+ * All that the host needs from the runtime it runs in. A runtime file provides these and calls
+ * `host.fetch`, `host.admit`, `host.opened`, `host.message`, `host.closed` and `host.woken`.
+ */
+
+import type { Change, Image } from "../core/record.ts";
+
+export interface Clock {
+  /** Monotonic ms, with fractions: rounding would let leases end early. All leases are counted on it. */
+  now(): number;
+  /** Wall clock, ms since the epoch: for display, and for deadlines that must survive a restart. */
+  wall(): number;
+}
+
+/** The host's one timer. */
+export interface Alarm {
+  /**
+   * Call `host.woken()` once, not before `at` (in `Clock.now()` time). A second call replaces the first;
+   * Infinity means not at all.
+   */
+  set(at: number): void;
+}
+
+export interface Mint {
+  /** An unguessable text of at least 128 random bits, URL-safe. */
+  token(): string;
+}
+
+export interface Batch {
+  readonly changes: readonly Change[];
+  /** Only this many of `changes` are valid. */
+  readonly changeCount: number;
+  /** Set when the space needs more numbers: no start may give out a ticket or fence up to this one again. */
+  readonly serialReserved?: number;
+}
+
+export interface StoredSpace {
+  readonly image: Image;
+  /** Number to go on from: above every ticket and fence that any earlier start can have given out. */
+  readonly serial: number;
+}
+
+export interface Store {
+  /** Whether what was committed survives the end of the process. */
+  readonly durable: boolean;
+  /** Rises with each start. */
+  readonly epoch: number;
+  /** Throws when the space cannot be read: then it must not be served. */
+  load(space: string): StoredSpace | Promise<StoredSpace>;
+  /**
+   * All of a batch or nothing of it. When it returns (or its promise resolves) the batch survives `kill -9`.
+   * Throws or rejects when it does not: the caller's memory is then ahead of the store.
+   */
+  commit(space: string, batch: Batch): void | Promise<void>;
+  close(): void | Promise<void>;
+}
+
+export interface Socket {
+  /** Distinguishes the sockets of this process. */
+  readonly id: string;
+  /** False when the runtime did not take the message: the connection is then dead. */
+  send(text: string): boolean;
+  /** `reason` at most 123 bytes. Closing a closed socket does nothing. */
+  close(code: number, reason: string): void;
+  /** Bytes taken but not yet sent, as far as the runtime tells. */
+  readonly buffered: number;
+}

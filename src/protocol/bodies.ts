@@ -1,0 +1,36 @@
+/** The bodies of the HTTP API. Unknown members are ignored, so that newer clients can talk to older servers. */
+
+import * as v from "valibot";
+import { contradiction, flag, limit, message, meta, mode, request, token, ttl, whole } from "./fields.ts";
+import { HTTP_TIMEOUT_MAX_MS } from "./limits.ts";
+
+const acquire = v.object({
+  ttl: v.optional(ttl),
+  timeout: v.optional(whole("timeout", 0, HTTP_TIMEOUT_MAX_MS)),
+  token: v.optional(token),
+  nest: v.optional(flag("nest")),
+  mode: v.optional(mode),
+  limit: v.optional(limit),
+  meta: v.optional(meta),
+  steal: v.optional(flag("steal")),
+  message: v.optional(message),
+  request_id: v.optional(request),
+  /** `ok`: a wait that is over answers 200 `{"status":"timeout"}` in place of 408. */
+  on_timeout: v.optional(v.picklist(["error", "ok"], "on_timeout must be error or ok")),
+});
+
+export const AcquireBody = v.pipe(
+  acquire,
+  v.check(
+    (body) => contradiction(body) === undefined,
+    (issue) => contradiction(issue.input) ?? "",
+  ),
+);
+
+export const ExtendBody = v.object({ token, ttl });
+export const ReleaseBody = v.object({ token, request_id: v.optional(request) });
+export const RevokeBody = v.object({ message: v.optional(message) });
+
+export type AcquireBody = v.InferInput<typeof acquire>;
+export type ExtendBody = v.InferInput<typeof ExtendBody>;
+export type ReleaseBody = v.InferInput<typeof ReleaseBody>;

@@ -1,0 +1,37 @@
+/** Sizes and ranges of the wire, the same on every way in. Bytes are of UTF-8, times in ms. */
+
+export const KEY_BYTES_MAX = 255;
+export const SPACE_CHARS_MAX = 64;
+export const REQUEST_CHARS_MAX = 255;
+export const META_BYTES_MAX = 1024;
+export const MESSAGE_BYTES_MAX = 1024;
+export const TOKEN_CHARS_MAX = 128;
+export const FRAME_BYTES_MAX = 2 * 1024 * 1024;
+export const BODY_BYTES_MAX = 64 * 1024;
+/** A socket that has this much unsent is a slow reader, and dropped. */
+export const BUFFERED_BYTES_MAX = 1024 * 1024;
+export const CLOSE_REASON_BYTES_MAX = 123;
+
+export const TTL_MIN_MS = 100;
+export const TTL_MAX_MS = 24 * 60 * 60 * 1000;
+export const TTL_DEFAULT_MS = 30_000;
+
+/** Waits: HTTP callers at most ten minutes, sessions at most a day (or, without a timeout, as long as they live). */
+export const HTTP_TIMEOUT_DEFAULT_MS = 10_000;
+export const HTTP_TIMEOUT_MAX_MS = 600_000;
+export const SESSION_TIMEOUT_MAX_MS = 24 * 60 * 60 * 1000;
+
+export const SEMAPHORE_LIMIT_MAX = 100_000;
+export const LIST_COUNT_MAX = 1000;
+export const LIST_COUNT_DEFAULT = 100;
+
+/** A connection that has not said hello after this long is closed with 4408. */
+export const HELLO_TIMEOUT_MS = 5_000;
+export const PING_DEFAULT_MS = 5_000;
+export const DEADLINE_DEFAULT_MS = 15_000;
+export const GRACE_MAX_DEFAULT_MS = 60_000;
+
+export const PROTOCOL_VERSION = 1;
+export const SUBPROTOCOL = "latchkey.v1";
+/** Followed by the base64url text of an API key; offered beside `latchkey.v1`, never echoed. */
+export const BEARER_SUBPROTOCOL_PREFIX = "latchkey.bearer.";
