@@ -30,6 +30,7 @@ export interface Opened {
 export interface Resumed {
   readonly kind: "resumed";
   readonly to: string;
+  readonly graceMs: number;
   readonly claims: readonly ClaimSnapshot[];
 }
 

@@ -58,16 +58,9 @@ export function cancel(state: State, command: Cancel): void {
   const claim = state.findRequest(command.from, command.request);
   if (claim === undefined || claim.state === "gone") return;
   const latch = claim.latch as Latch;
+  if (command.forget === true) claim.abandoned = true;
   state.end(claim, "cancelled");
-  if (command.forget === true) abandon(state, claim);
   state.promote(latch);
-}
-
-/** From here on the claim is found by its token alone, or, never having had one, not at all. */
-function abandon(state: State, claim: Claim): void {
-  if (!claim.wasGranted) return state.forget(claim);
-  state.forgetRequest(claim);
-  claim.abandoned = true;
 }
 
 export function revokeKey(state: State, command: RevokeKey): void {

@@ -31,7 +31,7 @@ export function resume(state: State, command: Resume): void {
   }
   state.deadlines.set(session, Number.POSITIVE_INFINITY);
   state.storeSession(session);
-  state.tell({ kind: "resumed", to: session.id, claims: snapshot(session) });
+  state.tell({ kind: "resumed", to: session.id, graceMs: session.graceMs, claims: snapshot(session) });
 }
 
 export function drop(state: State, command: Drop): void {

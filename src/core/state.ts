@@ -212,7 +212,8 @@ export class State {
   }
 
   #remember(claim: Claim): void {
-    if (!claim.wasGranted && claim.owner?.isEnding === true) {
+    if (claim.abandoned) this.forgetRequest(claim);
+    if (!claim.wasGranted && (claim.abandoned || claim.owner?.isEnding === true)) {
       this.forgetRequest(claim);
       this.#unstore(claim);
       return;
