@@ -1,0 +1,29 @@
+/** The SQLite of Bun. */
+
+import { Database } from "bun:sqlite";
+import { type SqlDriver, type SqlStatement, transactionOver } from "./driver.ts";
+import { type FileOptions, openFile } from "./file.ts";
+import type { SqliteStore } from "./sqlite.ts";
+
+export function openSqlite(path: string, options: FileOptions): SqliteStore {
+  return openFile(path, options, bunDriver);
+}
+
+export function bunDriver(path: string): SqlDriver {
+  const database = new Database(path, { readwrite: true, create: true });
+  const finalizers: (() => void)[] = [];
+  const prepare = (sql: string): SqlStatement => {
+    const statement = database.prepare<Record<string, unknown>, (string | number | null)[]>(sql);
+    finalizers.push(() => statement.finalize());
+    return {
+      run: (...values) => void statement.run(...values),
+      all: (...values) => statement.all(...values),
+    };
+  };
+  // Bun 1.4 leaves the file open, and locked, for as long as one statement of a closed database is not finalized.
+  const close = (): void => {
+    for (const finalize of finalizers) finalize();
+    database.close(true);
+  };
+  return { prepare, transaction: transactionOver(prepare), close };
+}

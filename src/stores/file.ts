@@ -1,0 +1,86 @@
+/** One SQLite file, opened for one server: prepared for fast commits, and refused when it is not ours to write. */
+
+import { closeSync, openSync } from "node:fs";
+import type { Clock } from "../host/ports.ts";
+import type { SqlDriver } from "./driver.ts";
+import { StoreError } from "./error.ts";
+import { SqliteStore, TABLES } from "./sqlite.ts";
+
+export interface FileOptions {
+  readonly clock: Clock;
+  /** `normal` survives the end of the process, `full` also a power cut. */
+  readonly sync?: "normal" | "full";
+  /** How long to wait for a server that is just about to let go of the file. */
+  readonly waitMs?: number;
+}
+
+const WAIT_DEFAULT_MS = 500;
+/** "LTCH", where SQLite files say whose they are. */
+const APPLICATION_ID = 0x4c544348;
+const SCHEMA_VERSION = 1;
+
+export function openFile(path: string, options: FileOptions, connect: (path: string) => SqlDriver): SqliteStore {
+  let driver: SqlDriver | undefined;
+  try {
+    // Whoever can read the file can release and extend every lock in it. SQLite gives its other files the same mode.
+    closeSync(openSync(path, "a", 0o600));
+    driver = connect(path);
+    prepareFile(path, driver, options);
+    return new SqliteStore(driver, options.clock);
+  } catch (error) {
+    driver?.close();
+    throw explain(path, error);
+  }
+}
+
+function prepareFile(
+  path: string,
+  driver: SqlDriver,
+  { sync = "normal", waitMs = WAIT_DEFAULT_MS }: FileOptions,
+): void {
+  const pragma = (text: string): unknown => Object.values(driver.prepare(`PRAGMA ${text}`).all()[0] ?? {})[0];
+  pragma(`busy_timeout = ${waitMs}`);
+  // Exclusive: the lock on the file is kept from the first write on until the process ends, however it ends. A second
+  // server is refused, and commits save the calls that take and leave locks.
+  pragma("locking_mode = EXCLUSIVE");
+  refuseForeign(path, pragma, driver.prepare("SELECT name FROM sqlite_schema").all().length === 0);
+  pragma("journal_mode = WAL");
+  pragma(`synchronous = ${sync === "full" ? "FULL" : "NORMAL"}`);
+  driver.transaction(() => {
+    if (pragma("user_version") !== 0) return;
+    for (const table of TABLES) driver.prepare(table).run();
+    pragma(`application_id = ${APPLICATION_ID}`);
+    pragma(`user_version = ${SCHEMA_VERSION}`);
+  });
+}
+
+function refuseForeign(path: string, pragma: (text: string) => unknown, isEmpty: boolean): void {
+  const application = pragma("application_id");
+  const version = pragma("user_version");
+  // Also a file that a server was killed over before it had made the tables.
+  if (application === 0 && version === 0 && isEmpty) return;
+  if (application !== APPLICATION_ID) {
+    throw new StoreError("foreign", `${path} is not a Latchkey database`);
+  }
+  if (version !== SCHEMA_VERSION) {
+    throw new StoreError(
+      "foreign",
+      `${path} has schema version ${String(version)}, this Latchkey knows only ${SCHEMA_VERSION}: it was written by another release`,
+    );
+  }
+}
+
+/** SQLite's own words, where the runtimes agree on them, as one line that says what to do. */
+function explain(path: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  if (/database is locked|SQLITE_BUSY/.test(message)) {
+    return new StoreError("in_use", `${path} is in use by another server: a database has one server at a time`, {
+      cause: error,
+    });
+  }
+  if (/not a database|malformed/.test(message)) {
+    return new StoreError("damaged", `${path} is damaged or not a database`, { cause: error });
+  }
+  return new StoreError("unavailable", `${path} cannot be opened: ${message}`, { cause: error });
+}

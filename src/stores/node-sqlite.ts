@@ -1,0 +1,27 @@
+/** The SQLite of Node, which Deno has too. */
+
+import type { DatabaseSync } from "node:sqlite";
+import { type SqlDriver, type SqlStatement, transactionOver } from "./driver.ts";
+import { type FileOptions, openFile } from "./file.ts";
+import type { SqliteStore } from "./sqlite.ts";
+
+export function openSqlite(path: string, options: FileOptions): SqliteStore {
+  return openFile(path, options, nodeDriver);
+}
+
+export function nodeDriver(path: string): SqlDriver {
+  // Not imported: Node 22 prints a warning as soon as the module is loaded, also for those who keep nothing.
+  const { DatabaseSync: Database } = process.getBuiltinModule("node:sqlite");
+  const database: DatabaseSync = new Database(path);
+  const prepare = (sql: string): SqlStatement => {
+    const statement = database.prepare(sql);
+    return {
+      run: (...values) => void statement.run(...values),
+      all: (...values) => statement.all(...values),
+    };
+  };
+  const close = (): void => {
+    if (database.isOpen) database.close();
+  };
+  return { prepare, transaction: transactionOver(prepare), close };
+}

@@ -1,0 +1,118 @@
+/** The store over SQL: a row for each claim and session, written in place. */
+
+import type { Change } from "../core/record.ts";
+import type { Batch, Clock, Store, StoredSpace } from "../host/ports.ts";
+import type { SqlDriver, SqlStatement } from "./driver.ts";
+import { StoreError } from "./error.ts";
+import { readClaim, readSession, writeClaim, writeSession } from "./rows.ts";
+import { serialFromClock } from "./serial.ts";
+
+/** Without a rowid a row is one entry of one tree, and a commit writes one page where it would write two. */
+export const TABLES: readonly string[] = [
+  "CREATE TABLE start (one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL) STRICT",
+  "CREATE TABLE space (name TEXT PRIMARY KEY, serial INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+  `CREATE TABLE claim (space TEXT NOT NULL, ticket INTEGER NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (space, ticket)) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE session (space TEXT NOT NULL, id TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (space, id)) STRICT, WITHOUT ROWID`,
+];
+
+export class SqliteStore implements Store {
+  readonly durable = true;
+  readonly epoch: number;
+  readonly #driver: SqlDriver;
+  readonly #clock: Clock;
+  readonly #putClaim: SqlStatement;
+  readonly #dropClaim: SqlStatement;
+  readonly #putSession: SqlStatement;
+  readonly #dropSession: SqlStatement;
+  readonly #reserve: SqlStatement;
+  readonly #claims: SqlStatement;
+  readonly #sessions: SqlStatement;
+  readonly #serial: SqlStatement;
+
+  /** Takes over a driver whose database already has the tables. */
+  constructor(driver: SqlDriver, clock: Clock) {
+    this.#driver = driver;
+    this.#clock = clock;
+    this.#putClaim = driver.prepare(
+      "INSERT INTO claim VALUES (?, ?, ?) ON CONFLICT (space, ticket) DO UPDATE SET record = excluded.record",
+    );
+    this.#dropClaim = driver.prepare("DELETE FROM claim WHERE space = ? AND ticket = ?");
+    this.#putSession = driver.prepare(
+      "INSERT INTO session VALUES (?, ?, ?) ON CONFLICT (space, id) DO UPDATE SET record = excluded.record",
+    );
+    this.#dropSession = driver.prepare("DELETE FROM session WHERE space = ? AND id = ?");
+    this.#reserve = driver.prepare(
+      "INSERT INTO space VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET serial = max(serial, excluded.serial)",
+    );
+    this.#claims = driver.prepare("SELECT ticket, record FROM claim WHERE space = ? ORDER BY ticket");
+    this.#sessions = driver.prepare("SELECT id, record FROM session WHERE space = ?");
+    this.#serial = driver.prepare("SELECT serial FROM space WHERE name = ?");
+    this.epoch = this.#nextEpoch();
+  }
+
+  load(space: string): StoredSpace {
+    const claims = this.#claims
+      .all(space)
+      .map(({ ticket, record }) =>
+        readable(space, `claim ${String(ticket)}`, () => readClaim(ticket, record, this.#clock)),
+      );
+    const sessions = this.#sessions
+      .all(space)
+      .map(({ id, record }) => readable(space, `session ${String(id)}`, () => readSession(id, record, this.#clock)));
+    const reserved = Number(this.#serial.all(space)[0]?.["serial"] ?? 0);
+    return { image: { claims, sessions }, serial: Math.max(reserved, serialFromClock(this.#clock.wall())) };
+  }
+
+  commit(space: string, batch: Batch): void {
+    const reserved = batch.serialReserved;
+    // One statement is a transaction by itself, and BEGIN and COMMIT would cost a third more.
+    if (batch.changeCount + (reserved === undefined ? 0 : 1) > 1) {
+      this.#driver.transaction(() => this.#write(space, batch));
+    } else {
+      this.#write(space, batch);
+    }
+  }
+
+  close(): void {
+    this.#driver.close();
+  }
+
+  #write(space: string, batch: Batch): void {
+    if (batch.serialReserved !== undefined) this.#reserve.run(space, batch.serialReserved);
+    for (let i = 0; i < batch.changeCount; i++) this.#writeChange(space, batch.changes[i] as Change);
+  }
+
+  #writeChange(space: string, change: Change): void {
+    switch (change.kind) {
+      case "claim":
+        this.#putClaim.run(space, change.claim.ticket, writeClaim(change.claim, this.#clock));
+        return;
+      case "claim_forgotten":
+        this.#dropClaim.run(space, change.ticket);
+        return;
+      case "session":
+        this.#putSession.run(space, change.session.id, writeSession(change.session, this.#clock));
+        return;
+      case "session_gone":
+        this.#dropSession.run(space, change.session);
+        return;
+    }
+  }
+
+  #nextEpoch(): number {
+    const next = this.#driver.prepare(
+      "INSERT INTO start VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET epoch = max(epoch + 1, excluded.epoch) RETURNING epoch",
+    );
+    return Number(next.all(Math.floor(this.#clock.wall()))[0]?.["epoch"]);
+  }
+}
+
+function readable<T>(space: string, what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new StoreError("damaged", `the store is damaged: ${what} of space ${space} cannot be read`, { cause: error });
+  }
+}
