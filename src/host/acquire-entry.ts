@@ -1,0 +1,150 @@
+/**
+ * One acquire of callers, from its command to its last effect, with all the HTTP calls that wait for it. When the last
+ * of them hangs up the claim is withdrawn, so that no lock is granted to nobody.
+ */
+
+import type { Acquire, Command } from "../core/index.ts";
+import type { Answer, Entry } from "./calls.ts";
+import type { HostParts } from "./parts.ts";
+import type { Told } from "./wire.ts";
+
+export interface Caller {
+  /** Aborts when the caller hangs up, where the runtime can see it. */
+  readonly signal: AbortSignal;
+  readonly resolve: (answer: Answer) => void;
+  readonly since: number;
+}
+
+export class AcquireEntry implements Entry {
+  readonly #command: Acquire;
+  readonly #submit: (command: Command) => void;
+  readonly #parts: HostParts;
+  /** Each caller with what takes its listener off again. */
+  readonly #callers: Map<Caller, () => void> = new Map();
+  #isQueued = false;
+  #isCancelled = false;
+  #isFresh = false;
+  /** Answers given with the grant, and those of them that are known to have been lost. */
+  #givenCount = 0;
+  #lostCount = 0;
+
+  constructor(command: Acquire, submit: (command: Command) => void, parts: HostParts) {
+    this.#command = command;
+    this.#submit = submit;
+    this.#parts = parts;
+  }
+
+  /** The claim is withdrawn and forgotten; the same request is a new claim. */
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  /** Whether this very command was granted: its repeat shows a token that was minted earlier. */
+  get isFresh(): boolean {
+    return this.#isFresh;
+  }
+
+  attach(caller: Caller, command: Acquire): void {
+    const { from: to, request } = command;
+    if (!isSameRequest(command, this.#command)) {
+      caller.resolve({ kind: "refused", to, request, code: "request_mismatch" });
+      return;
+    }
+    const hangUp = (): void => this.#hungUp(caller);
+    caller.signal.addEventListener("abort", hangUp, { once: true });
+    this.#callers.set(caller, () => caller.signal.removeEventListener("abort", hangUp));
+  }
+
+  effect(effect: Told): boolean {
+    switch (effect.kind) {
+      case "queued":
+        this.#isQueued = true;
+        if (this.#parts.isDraining()) this.drain();
+        else if (this.#callers.size === 0) this.#cancel();
+        return false;
+      case "granted":
+        return this.#granted(effect);
+      case "ended":
+        // A claim that was held before can still be told to end while its repeat is on the way.
+        if (effect.held && effect.again !== true && !this.#isCancelled) return false;
+        this.#answer(effect);
+        return true;
+      default:
+        this.#answer(effect);
+        return true;
+    }
+  }
+
+  /** One more answer was lost; true when none can have arrived. */
+  undelivered(): boolean {
+    return ++this.#lostCount === this.#givenCount;
+  }
+
+  drain(): void {
+    if (!this.#isQueued || this.#isCancelled) return;
+    this.#answer({ kind: "draining" });
+    this.#cancel();
+  }
+
+  stopped(): void {
+    this.#answer({ kind: "unavailable" });
+  }
+
+  #granted(effect: Extract<Told, { kind: "granted" }>): boolean {
+    if (this.#isCancelled) return false;
+    const isFresh = !effect.reentrant && effect.token === this.#command.newToken;
+    if (this.#callers.size > 0) {
+      this.#isFresh = isFresh;
+      this.#givenCount = this.#callers.size;
+      this.#observe();
+      this.#answer(effect);
+      return true;
+    }
+    // Whoever asked is gone. A lock that an earlier answer told of is not ours to give back.
+    if (!isFresh) return true;
+    this.#cancel();
+    return false;
+  }
+
+  #observe(): void {
+    const now = this.#parts.clock.now();
+    for (const { since } of this.#callers.keys()) this.#parts.metrics.waited(now - since);
+  }
+
+  #answer(answer: Answer): void {
+    for (const [caller, takeOff] of this.#callers) {
+      takeOff();
+      caller.resolve(answer);
+    }
+    this.#callers.clear();
+  }
+
+  #hungUp(caller: Caller): void {
+    this.#callers.get(caller)?.();
+    this.#callers.delete(caller);
+    caller.resolve({ kind: "gone" });
+    // Before it is known to be queued it may be a repeat of a claim that holds: then it is decided by the answer.
+    if (this.#callers.size === 0 && this.#isQueued && !this.#isCancelled) this.#cancel();
+  }
+
+  #cancel(): void {
+    this.#isCancelled = true;
+    const { from, request } = this.#command;
+    this.#submit({ kind: "cancel", from, request, forget: true });
+  }
+}
+
+function isSameRequest(a: Acquire, b: Acquire): boolean {
+  return (
+    a.key === b.key &&
+    a.mode === b.mode &&
+    a.limit === b.limit &&
+    a.timeoutMs === b.timeoutMs &&
+    a.ttlMs === b.ttlMs &&
+    a.token === b.token &&
+    (a.nest ?? false) === (b.nest ?? false) &&
+    (a.steal ?? false) === (b.steal ?? false) &&
+    a.meta === b.meta &&
+    a.message === b.message
+  );
+}

@@ -1,0 +1,132 @@
+/**
+ * HTTP calls that wait for their answer. Each command that is submitted for callers has one entry under its address,
+ * and entries of one address are answered in the order in which their commands were submitted.
+ */
+
+import type { Acquire, Command } from "../core/index.ts";
+import { AcquireEntry, type Caller } from "./acquire-entry.ts";
+import type { HostParts } from "./parts.ts";
+import type { Told } from "./wire.ts";
+
+/** What a call comes to: an effect, or a reason why there is none. `gone`: the caller hung up. */
+export type Answer = Told | { readonly kind: "unavailable" | "draining" | "gone" };
+
+/** Something submitted that has not had its last effect yet. */
+export interface Entry {
+  /** Whether this was the last effect for it. */
+  effect(effect: Told): boolean;
+  /** The host takes no new work: whoever only waits is sent away. */
+  drain(): void;
+  stopped(): void;
+}
+
+/** Grants whose delivery may still turn out to have failed. One that was pushed out sits out its lease. */
+const DELIVERIES_MAX = 1024;
+
+export class Calls {
+  readonly #submit: (command: Command) => void;
+  readonly #parts: HostParts;
+  readonly #entries: Map<string, Entry[]> = new Map();
+  /** The latest grants by address. A repeat of the request makes the fate of the first answer irrelevant. */
+  readonly #deliveries: Map<string, AcquireEntry> = new Map();
+
+  constructor(submit: (command: Command) => void, parts: HostParts) {
+    this.#submit = submit;
+    this.#parts = parts;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  /** For commands with one answer, which comes at once or with the next commit. */
+  ask(
+    command: Exclude<Command, { kind: "open" | "resume" | "drop" | "bye" | "tick" | "acquire" | "cancel" }>,
+  ): Promise<Answer> {
+    return new Promise((resolve) => {
+      const entry: Entry = {
+        effect(effect) {
+          resolve(effect);
+          return true;
+        },
+        drain() {},
+        stopped: () => resolve({ kind: "unavailable" }),
+      };
+      this.#enter(addressOf(command.from, command.request), entry);
+      this.#submit(command);
+    });
+  }
+
+  /** Waits until the claim is granted or over. Calls with the same request are one claim and get the same answer. */
+  acquire(command: Acquire, signal: AbortSignal): Promise<Answer> {
+    return new Promise((resolve) => {
+      const caller: Caller = { signal, resolve, since: this.#parts.clock.now() };
+      const address = addressOf(command.from, command.request);
+      this.#deliveries.delete(address);
+      const last = this.#entries.get(address)?.at(-1);
+      if (last instanceof AcquireEntry && !last.isCancelled) {
+        last.attach(caller, command);
+        return;
+      }
+      const entry = new AcquireEntry(command, this.#submit, this.#parts);
+      entry.attach(caller, command);
+      this.#enter(address, entry);
+      this.#submit(command);
+    });
+  }
+
+  effect(effect: Told): void {
+    const address = addressOf(effect.to, effect.request);
+    const entries = this.#entries.get(address);
+    const entry = entries?.[0];
+    // Ends of locks that callers hold are told to nobody: they learn it when they show the token.
+    if (entries === undefined || entry === undefined || !entry.effect(effect)) return;
+    entries.shift();
+    if (entries.length === 0) this.#entries.delete(address);
+    if (entry instanceof AcquireEntry && entry.isFresh) this.#remember(address, entry);
+  }
+
+  /** The answer to the acquire at this address could not be sent. */
+  undelivered(from: string, request: string): void {
+    const address = addressOf(from, request);
+    const entry = this.#deliveries.get(address);
+    if (entry === undefined || !entry.undelivered()) return;
+    this.#deliveries.delete(address);
+    this.#submit({ kind: "cancel", from, request, forget: true });
+  }
+
+  drain(): void {
+    for (const entries of this.#entries.values()) for (const entry of entries) entry.drain();
+  }
+
+  stopped(): void {
+    const entries = [...this.#entries.values()].flat();
+    this.#entries.clear();
+    this.#deliveries.clear();
+    for (const entry of entries) entry.stopped();
+  }
+
+  #enter(address: string, entry: Entry): void {
+    const entries = this.#entries.get(address);
+    if (entries === undefined) this.#entries.set(address, [entry]);
+    else entries.push(entry);
+  }
+
+  #remember(address: string, entry: AcquireEntry): void {
+    this.#deliveries.set(address, entry);
+    if (this.#deliveries.size <= DELIVERIES_MAX) return;
+    for (const oldest of this.#deliveries.keys()) {
+      this.#deliveries.delete(oldest);
+      return;
+    }
+  }
+}
+
+/** Scopes contain no space, so two addresses are never the same text. */
+function addressOf(from: string, request: string): string {
+  return `${from} ${request}`;
+}

@@ -1,0 +1,81 @@
+/** From a session's frames to commands. */
+
+import type { Acquire, Command } from "../core/index.ts";
+import type { AcquireFrame, ClientFrame } from "../protocol/frames.ts";
+import { LIST_COUNT_DEFAULT } from "../protocol/limits.ts";
+import type { KeyNames } from "./keys.ts";
+import type { Mint } from "./ports.ts";
+import type { Permission } from "./settings.ts";
+
+/** Frames that ask for something under an id; `hello` and `bye` are about the connection itself. */
+export type AskingFrame = Exclude<ClientFrame, { t: "hello" | "bye" }>;
+
+export function permissionFor(frame: AskingFrame): Permission | undefined {
+  if (frame.t === "revoke" || frame.t === "revoke_session") return "operate";
+  return frame.t === "acquire" && frame.steal === true ? "steal" : undefined;
+}
+
+export function commandOf(frame: AskingFrame, from: string, keys: KeyNames, mint: Mint): Command {
+  const request = frame.id;
+  switch (frame.t) {
+    case "acquire":
+      return acquireOf(frame, from, keys, mint);
+    case "cancel":
+      return { kind: "cancel", from, request };
+    case "extend":
+      return { kind: "extend", from, request, key: keys.inward(frame.key), token: frame.token, ttlMs: frame.ttl };
+    case "release":
+      return { kind: "release", from, request, key: keys.inward(frame.key), token: frame.token };
+    case "status":
+      return { kind: "status", from, request, key: keys.inward(frame.key) };
+    case "list": {
+      const { prefix = "", after, count: countMax = LIST_COUNT_DEFAULT } = frame;
+      const list = { kind: "list", from, request, prefix: keys.inward(prefix), countMax } as const;
+      return after === undefined ? list : { ...list, after: keys.inward(after) };
+    }
+    case "revoke":
+      return { kind: "revoke_key", from, request, key: keys.inward(frame.key), ...messageOf(frame) };
+    case "revoke_session":
+      return { kind: "revoke_session", from, request, session: frame.session, ...messageOf(frame) };
+  }
+}
+
+function acquireOf(frame: AcquireFrame, from: string, keys: KeyNames, mint: Mint): Acquire {
+  return {
+    kind: "acquire",
+    from,
+    request: frame.id,
+    session: true,
+    key: keys.inward(frame.key),
+    ...acquireFields(frame),
+    ...(frame.timeout === undefined ? undefined : { timeoutMs: frame.timeout }),
+    ...(frame.ttl === undefined ? undefined : { ttlMs: frame.ttl }),
+    ...(frame.keep === undefined ? undefined : { keep: frame.keep }),
+    newToken: mint.token(),
+  };
+}
+
+/** What an acquire says in the same words on every way in. Absent stays absent: a repeat is compared field by field. */
+export function acquireFields(asked: {
+  readonly mode?: Acquire["mode"] | undefined;
+  readonly limit?: number | undefined;
+  readonly token?: string | undefined;
+  readonly nest?: boolean | undefined;
+  readonly steal?: boolean | undefined;
+  readonly meta?: unknown;
+  readonly message?: string | undefined;
+}): Pick<Acquire, "mode" | "limit" | "token" | "nest" | "steal" | "meta" | "message"> {
+  return {
+    mode: asked.mode ?? "exclusive",
+    ...(asked.limit === undefined ? undefined : { limit: asked.limit }),
+    ...(asked.token === undefined ? undefined : { token: asked.token }),
+    ...(asked.nest === undefined ? undefined : { nest: asked.nest }),
+    ...(asked.steal === undefined ? undefined : { steal: asked.steal }),
+    ...(asked.meta === undefined ? undefined : { meta: JSON.stringify(asked.meta) }),
+    ...messageOf(asked),
+  };
+}
+
+export function messageOf(asked: { readonly message?: string | undefined }): { message?: string } | undefined {
+  return asked.message === undefined ? undefined : { message: asked.message };
+}

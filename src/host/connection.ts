@@ -1,0 +1,292 @@
+/** One socket, from its first frame to its end. Once it has said hello it speaks for one session. */
+
+import { CLOSE, type CloseCode } from "../protocol/close.ts";
+import type { ClientFrame, HelloFrame } from "../protocol/frames.ts";
+import { BUFFERED_BYTES_MAX, FRAME_BYTES_MAX } from "../protocol/limits.ts";
+import { ACK, PING, PONG, type ServerFrame } from "../protocol/server-frames.ts";
+import type { Shown } from "./auth.ts";
+import { type BadFrame, isFrameTooBig, parseFrame } from "./codec.ts";
+import { type Ending, type Introduced, judgeHello } from "./hello.ts";
+import type { HostParts } from "./parts.ts";
+import type { Socket } from "./ports.ts";
+import { Bucket } from "./rate.ts";
+import { Session } from "./session.ts";
+import type { SessionLine } from "./sessions.ts";
+import type { Switchboard } from "./switchboard.ts";
+import type { Timed } from "./timers.ts";
+import { DETAILS, refusedFrame, type Told } from "./wire.ts";
+
+/** `entering`: hello was said and is not answered yet. `leaving`: bye was said. */
+type Phase = "connecting" | "entering" | "open" | "leaving" | "closed";
+
+export interface ConnectionOptions {
+  readonly shown: Shown;
+  /** False for sockets within the process: they cannot vanish without a close. */
+  readonly hasHeartbeat: boolean;
+  readonly onClosed: (connection: Connection) => void;
+}
+
+export class Connection implements SessionLine, Timed {
+  deadline: number = Number.POSITIVE_INFINITY;
+  slot = -1;
+  readonly order: number;
+  readonly socket: Socket;
+  readonly #parts: HostParts;
+  readonly #options: ConnectionOptions;
+  readonly #rate: Bucket;
+  #phase: Phase = "connecting";
+  #session: Session | undefined;
+  #heardAt: number;
+  #pingAt: number = Number.POSITIVE_INFINITY;
+  /** Frames that came before the welcome. */
+  #early: string[] = [];
+  #earlyChars = 0;
+
+  constructor(socket: Socket, parts: HostParts, options: ConnectionOptions) {
+    const now = parts.clock.now();
+    this.socket = socket;
+    this.#parts = parts;
+    this.#options = options;
+    this.#rate = new Bucket(parts.settings.ratePerSecond, now);
+    this.#heardAt = now;
+    this.order = parts.timers.nextOrder();
+    parts.timers.set(this, now + parts.settings.helloTimeoutMs);
+  }
+
+  get isClosed(): boolean {
+    return this.#phase === "closed";
+  }
+
+  get secret(): string {
+    return this.#session?.facts.secret ?? "";
+  }
+
+  message(text: string): void {
+    if (this.#phase === "closed") return;
+    const now = this.#parts.clock.now();
+    this.#heardAt = now;
+    this.#parts.metrics.count("latchkey_frames_total", '{direction="in"}');
+    if (!this.#rate.take(now)) {
+      this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
+    } else if (text === PONG && this.#phase !== "connecting") {
+      this.#sendText(ACK);
+    } else if (isFrameTooBig(text)) {
+      this.#fail({
+        close: CLOSE.frameTooBig,
+        code: "too_large",
+        detail: `a frame has at most ${FRAME_BYTES_MAX} bytes`,
+      });
+    } else {
+      this.#frame(text);
+    }
+  }
+
+  binary(): void {
+    this.#fail({ close: CLOSE.badFrame, code: "bad_request", detail: "frames are text" });
+  }
+
+  /** The runtime says that the socket is closed. */
+  closed(): void {
+    this.#end(undefined, "");
+  }
+
+  close(code: CloseCode, reason: string): void {
+    this.#end(code, reason);
+  }
+
+  drain(retryAfterMs: number): void {
+    this.#send({ t: "draining", retry_after_ms: retryAfterMs });
+    this.#end(CLOSE.draining, "draining");
+  }
+
+  /** Hello did not come in time, a ping is due, or nothing was heard for too long. */
+  due(now: number): void {
+    const { heartbeatMs, deadlineMs } = this.#parts.settings;
+    if (this.#phase === "connecting") {
+      this.#end(CLOSE.helloTimeout, "no hello in time");
+      return;
+    }
+    if (now >= this.#heardAt + deadlineMs) {
+      this.#parts.metrics.count("latchkey_heartbeats_missed_total");
+      // A session with a grace is only suspended: after this code its client may resume it.
+      const hasGrace = (this.#session?.graceMs ?? 0) > 0;
+      this.#end(hasGrace ? CLOSE.helloTimeout : CLOSE.sessionEnded, "silent for too long");
+      return;
+    }
+    if (now >= this.#pingAt) {
+      this.#pingAt = now + heartbeatMs;
+      this.#sendText(PING);
+    }
+    this.#watch();
+  }
+
+  opened(effect: Parameters<SessionLine["opened"]>[0]): void {
+    if (this.#session === undefined) return;
+    this.#send(this.#session.welcome(effect));
+    this.#pingAt = this.#parts.clock.now() + this.#parts.settings.heartbeatMs;
+    this.#watch();
+    // What arrives while these are served is put behind them.
+    for (const text of this.#early) {
+      if (this.#phase === "entering") this.#serve(parseFrame(text));
+    }
+    this.#early = [];
+    if (this.#phase === "entering") this.#phase = "open";
+  }
+
+  refused(effect: Parameters<SessionLine["refused"]>[0]): void {
+    if (effect.code === "limit") this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many sessions" });
+    else this.#refuseResume();
+  }
+
+  tell(effect: Told): void {
+    // Whoever has said good-bye is told only that the session is over.
+    if (this.#phase === "leaving") return;
+    const frame = this.#session?.tell(effect);
+    if (frame !== undefined) this.#send(frame);
+  }
+
+  ended(effect: Parameters<SessionLine["ended"]>[0]): void {
+    if (effect.reason === "bye") {
+      this.#end(CLOSE.normal, "bye");
+      return;
+    }
+    const { message } = effect;
+    const detail = `the session was ${effect.reason}${message === undefined ? "" : `: ${message}`}`;
+    this.#fail({ close: CLOSE.sessionEnded, code: "session_ended", detail });
+  }
+
+  takenOver(): void {
+    this.#end(CLOSE.takenOver, "taken over by another connection");
+  }
+
+  stopped(): void {
+    this.#fail({ close: CLOSE.internal, code: "unavailable", detail: "the store cannot be reached" });
+  }
+
+  #frame(text: string): void {
+    switch (this.#phase) {
+      case "connecting":
+        this.#introduce(parseFrame(text));
+        return;
+      case "entering":
+        // Nobody is served before the hello is answered: a resume may have shown a wrong secret.
+        this.#earlyChars += text.length;
+        if (this.#earlyChars <= FRAME_BYTES_MAX) this.#early.push(text);
+        else
+          this.#fail({ close: CLOSE.frameTooBig, code: "too_large", detail: "too much was sent before the welcome" });
+        return;
+      case "open":
+        this.#serve(parseFrame(text));
+        return;
+      case "leaving":
+      case "closed":
+    }
+  }
+
+  #introduce(frame: ClientFrame | BadFrame): void {
+    if (frame.t === undefined) {
+      const close = frame.code === "protocol_version" ? CLOSE.protocolVersion : CLOSE.badFrame;
+      this.#fail({ close, code: frame.code, detail: frame.detail });
+      return;
+    }
+    if (frame.t !== "hello") {
+      this.#fail({ close: CLOSE.badFrame, code: "bad_request", detail: "the first frame must be hello" });
+      return;
+    }
+    const judged = judgeHello(frame, this.#options.shown, this.#parts.keyring);
+    if (judged.close !== undefined) {
+      this.#fail(judged);
+      return;
+    }
+    const board = this.#parts.board(judged.space);
+    if (board === undefined) {
+      this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many spaces are in use" });
+      return;
+    }
+    this.#enter(frame, judged, board);
+  }
+
+  #enter(hello: HelloFrame, { credential, space }: Introduced, board: Switchboard): void {
+    const { mint, settings, timers } = this.#parts;
+    this.#phase = "entering";
+    timers.set(this, Number.POSITIVE_INFINITY);
+    const { session: id, secret } = hello.resume ?? { session: mint.token(), secret: mint.token() };
+    const graceMs = Math.min(hello.grace ?? 0, settings.graceMaxMs);
+    const { hasHeartbeat } = this.#options;
+    this.#session = new Session({ id, secret, space, credential, hasHeartbeat }, graceMs, board, this.#parts);
+    if (hello.resume === undefined) {
+      const meta = hello.meta === undefined ? undefined : { meta: JSON.stringify(hello.meta) };
+      board.sessions.open(this, { kind: "open", session: id, secret, graceMs, ...meta });
+    } else if (!board.sessions.resume(this, { kind: "resume", session: id, secret })) {
+      this.#refuseResume();
+    }
+  }
+
+  #serve(frame: ClientFrame | BadFrame): void {
+    if (frame.t === undefined) {
+      const { id, code, detail } = frame;
+      this.#send(id === undefined ? { t: "error", code, detail } : refusedFrame(id, code, detail));
+    } else if (frame.t === "hello") {
+      this.#send({ t: "error", code: "bad_request", detail: "hello was said before" });
+    } else if (frame.t === "bye") {
+      this.#phase = "leaving";
+      this.#session?.bye();
+    } else {
+      const answer = this.#session?.ask(frame);
+      if (answer !== undefined) this.#send(answer);
+    }
+  }
+
+  #refuseResume(): void {
+    this.#fail({ close: CLOSE.sessionEnded, code: "session_ended", detail: DETAILS.session_ended });
+  }
+
+  #send(frame: ServerFrame): void {
+    this.#sendText(JSON.stringify(frame));
+  }
+
+  #sendText(text: string): void {
+    if (this.#phase === "closed") return;
+    this.#parts.metrics.count("latchkey_frames_total", '{direction="out"}');
+    if (!this.#trySend(text)) this.#end(CLOSE.overloaded, "a message was not taken");
+    else if (this.socket.buffered > BUFFERED_BYTES_MAX) this.#end(CLOSE.overloaded, "slow reader");
+  }
+
+  #trySend(text: string): boolean {
+    try {
+      return this.socket.send(text);
+    } catch (error) {
+      this.#parts.onError(error, { where: "send" });
+      return false;
+    }
+  }
+
+  /** Ends for a reason that the client should know. */
+  #fail({ close, code, detail }: Ending): void {
+    this.#send({ t: "error", code, detail });
+    this.#end(close, code);
+  }
+
+  /**
+   * The session is dropped here, without waiting for the runtime to tell of the close: for a peer that vanished that
+   * may never come. Undefined: the socket is closed already.
+   */
+  #end(code: CloseCode | undefined, reason: string): void {
+    if (this.#phase === "closed") return;
+    this.#phase = "closed";
+    this.#parts.timers.set(this, Number.POSITIVE_INFINITY);
+    this.#options.onClosed(this);
+    if (code !== undefined) {
+      this.#parts.metrics.count("latchkey_sockets_closed_total", `{code="${code}"}`);
+      this.socket.close(code, reason);
+    }
+    this.#session?.board.sessions.left(this, this.#session.facts.id);
+  }
+
+  /** Sets when something is due next. What is heard meanwhile only moves it to a later time. */
+  #watch(): void {
+    if (this.#phase === "closed" || !this.#options.hasHeartbeat) return;
+    const silentAt = this.#heardAt + this.#parts.settings.deadlineMs;
+    this.#parts.timers.set(this, Math.min(this.#pingAt, silentAt));
+  }
+}

@@ -1,0 +1,255 @@
+/** A lock server without a server: give it a runtime's ports, and hand it requests, sockets and their messages. */
+
+import type { EngineOptions } from "../core/index.ts";
+import { CLOSE, type CloseCode } from "../protocol/close.ts";
+import { SUBPROTOCOL } from "../protocol/limits.ts";
+import { draining } from "./answers.ts";
+import { Keyring, offeredProtocols, type Shown } from "./auth.ts";
+import { Connection } from "./connection.ts";
+import { createApp, refusePage } from "./http.ts";
+import type { CallApp } from "./http-latch.ts";
+import { KeyNames } from "./keys.ts";
+import type { LockReceiver } from "./lock-port.ts";
+import { type Gauges, Metrics } from "./metrics.ts";
+import type { HostParts, OnError } from "./parts.ts";
+import type { Alarm, Clock, Mint, Socket, Store } from "./ports.ts";
+import { problem } from "./problem.ts";
+import { rawPath } from "./request.ts";
+import { completeSettings, type HostChoices } from "./settings.ts";
+import { Space } from "./space.ts";
+import { Switchboard } from "./switchboard.ts";
+import { Timers } from "./timers.ts";
+import { Wire } from "./wire.ts";
+
+export interface HostPorts {
+  readonly clock: Clock;
+  readonly alarm: Alarm;
+  readonly mint: Mint;
+  readonly store: Store;
+  /** Hears of what went wrong inside: it is told nothing secret, and callers are told nothing of it. */
+  readonly onError: OnError;
+}
+
+/** An upgrade that may go on, and what its request showed; goes from `admit` to `opened`. */
+export interface Admission {
+  /** The subprotocol to echo; undefined: none. */
+  readonly protocol: string | undefined;
+  readonly shown: Shown;
+}
+
+export interface OpenedOptions {
+  /** Without one, for sockets within the process, a key may still be shown by the hello. */
+  readonly admission?: Admission;
+  /** False: no heartbeat, for sockets within the process, which cannot vanish without a close. */
+  readonly liveness?: boolean;
+}
+
+/** Clients come back within this time after a drain, each at its own moment. */
+const RETURN_WITHIN_MS = 5000;
+const RETURN_AFTER_MS = 250;
+
+export class Host {
+  readonly #ports: HostPorts;
+  readonly #parts: HostParts;
+  readonly #app: CallApp;
+  readonly #timers: Timers;
+  readonly #boards: Map<string, Switchboard> = new Map();
+  readonly #connections: Map<string, Connection> = new Map();
+  readonly #grants: WeakMap<Response, { readonly space: string; readonly from: string; readonly request: string }> =
+    new WeakMap();
+  /** A space of a memory-only store is empty when it is loaded again, but its numbers must go on. */
+  #serialFloor = 0;
+  #quarantineUntil: number;
+  /** A space that the store failed at last; asking for it again shows whether the store is back. */
+  #failedSpace: string | undefined;
+  #isDraining = false;
+  #stopping: Promise<void> | undefined;
+
+  constructor(ports: HostPorts, choices?: HostChoices) {
+    const settings = completeSettings(choices);
+    const { clock, mint, store, onError } = ports;
+    const keys = new KeyNames(settings.prefix);
+    this.#ports = ports;
+    this.#timers = new Timers(ports.alarm);
+    this.#quarantineUntil = clock.now() + settings.quarantineMs;
+    this.#parts = {
+      clock,
+      mint,
+      store,
+      settings,
+      timers: this.#timers,
+      metrics: new Metrics(),
+      keyring: new Keyring(settings.keys),
+      keys,
+      wire: new Wire(clock, keys),
+      onError,
+      isDraining: () => this.#isDraining,
+      board: (space) => this.#board(space),
+    };
+    this.#app = createApp(this.#parts, {
+      noteGrant: (response, grant) => this.#grants.set(response, grant),
+      gauges: () => this.#gauges(),
+      isStoreAvailable: () => this.#isStoreAvailable(),
+    });
+  }
+
+  /** Serves a request that is no upgrade. Never rejects. */
+  async fetch(request: Request): Promise<Response> {
+    return this.#app.fetch(request);
+  }
+
+  /**
+   * The answer to a request could not be sent, where the runtime can know. If it told of a grant, nobody knows the
+   * token: the lock is given back.
+   */
+  undelivered(response: Response): void {
+    const grant = this.#grants.get(response);
+    if (grant === undefined) return;
+    this.#grants.delete(response);
+    this.#boards.get(grant.space)?.calls.undelivered(grant.from, grant.request);
+  }
+
+  /**
+   * Decides on an upgrade: a response refuses it. A wrong key is refused later, by a close code: browsers show pages no
+   * HTTP status.
+   */
+  admit(request: Request): Admission | Response {
+    const refusal = this.#refuseUpgrade(request);
+    if (refusal !== undefined) return refusal;
+    const offered = offeredProtocols(request.headers.get("sec-websocket-protocol"));
+    const protocol = offered.includes(SUBPROTOCOL) ? SUBPROTOCOL : undefined;
+    return { protocol, shown: this.#parts.keyring.shownBy(request) };
+  }
+
+  opened(socket: Socket, { admission, liveness = true }: OpenedOptions = {}): void {
+    const connection = new Connection(socket, this.#parts, {
+      shown: admission?.shown ?? this.#parts.keyring.judge(undefined),
+      hasHeartbeat: liveness,
+      onClosed: () => this.#connections.delete(socket.id),
+    });
+    this.#connections.set(socket.id, connection);
+    if (this.#isDraining) connection.drain(returnAfterMs());
+  }
+
+  message(socket: Socket, text: string): void {
+    this.#connections.get(socket.id)?.message(text);
+  }
+
+  binary(socket: Socket): void {
+    this.#connections.get(socket.id)?.binary();
+  }
+
+  closed(socket: Socket): void {
+    this.#connections.get(socket.id)?.closed();
+  }
+
+  /** The alarm went off. */
+  woken(): void {
+    this.#timers.run(this.#ports.clock.now());
+  }
+
+  /**
+   * Ends politely: no new work, whoever waits is sent away, sessions are told when to come back and end (or are
+   * suspended, with a grace), and the store is closed when all that is committed.
+   */
+  drain(): Promise<void> {
+    return this.#stop((connection) => connection.drain(returnAfterMs()));
+  }
+
+  /** The same without a word of when to come back. */
+  close(): Promise<void> {
+    return this.#stop((connection) => connection.close(CLOSE.goingAway satisfies CloseCode, "closed"));
+  }
+
+  #stop(end: (connection: Connection) => void): Promise<void> {
+    this.#stopping ??= this.#stopOnce(end);
+    return this.#stopping;
+  }
+
+  async #stopOnce(end: (connection: Connection) => void): Promise<void> {
+    this.#isDraining = true;
+    // Callers first: what sessions let go must not be granted to calls that are about to be sent away.
+    for (const board of this.#boards.values()) board.calls.drain();
+    for (const connection of this.#connections.values()) end(connection);
+    await Promise.all([...this.#boards.values()].map((board) => board.port.settled()));
+    this.#timers.stop();
+    await this.#ports.store.close();
+  }
+
+  #refuseUpgrade(request: Request): Response | undefined {
+    const refusal = refusePage(request, this.#parts);
+    if (refusal !== undefined) return refusal;
+    if (rawPath(request) !== "/v1/session") return problem("not_found", "there is no WebSocket at this path");
+    return this.#isDraining ? draining() : undefined;
+  }
+
+  #board(name: string): Switchboard | undefined {
+    const known = this.#boards.get(name);
+    if (known !== undefined) return known;
+    if (this.#boards.size >= this.#parts.settings.spacesMax) return undefined;
+    const board = new Switchboard(this.#parts, (receiver) => this.#createSpace(name, receiver));
+    this.#boards.set(name, board);
+    return board;
+  }
+
+  #createSpace(name: string, receiver: LockReceiver): Space {
+    const { clock, store, onError } = this.#ports;
+    const { limits, persist } = this.#parts.settings;
+    const isQuarantined = this.#quarantineUntil > clock.now();
+    const quarantine = isQuarantined ? { quarantineUntil: this.#quarantineUntil } : undefined;
+    const options: EngineOptions = { limits, persist, ...quarantine };
+    return new Space({
+      name,
+      clock,
+      store,
+      timers: this.#timers,
+      receiver,
+      options,
+      serialFloor: store.durable ? 0 : this.#serialFloor,
+      onError,
+      onStored: () => {
+        if (this.#failedSpace === name) this.#failedSpace = undefined;
+      },
+      onFailed: (space) => this.#failed(space),
+      onIdle: (space) => this.#unload(space),
+    });
+  }
+
+  #unload(space: Space): void {
+    space.unload();
+    this.#boards.delete(space.name);
+    this.#serialFloor = Math.max(this.#serialFloor, space.serial);
+  }
+
+  /** The next use loads the space anew. */
+  #failed(space: Space): void {
+    this.#unload(space);
+    this.#failedSpace = space.name;
+    this.#parts.metrics.count("latchkey_store_failures_total");
+    const { store, clock } = this.#ports;
+    // Without a durable store this is as bad as a restart: what was held is forgotten.
+    if (!store.durable) this.#quarantineUntil = clock.now() + this.#parts.settings.quarantineMs;
+  }
+
+  #isStoreAvailable(): boolean {
+    if (this.#failedSpace !== undefined) this.#board(this.#failedSpace)?.port.submit({ kind: "tick" });
+    return this.#failedSpace === undefined;
+  }
+
+  #gauges(): Gauges {
+    const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, calls: 0 };
+    for (const { port, calls } of this.#boards.values()) {
+      const counts = port.counts();
+      totals.sessions += counts?.sessions ?? 0;
+      totals.keys += counts?.keys ?? 0;
+      totals.holding += counts?.holding ?? 0;
+      totals.waiting += counts?.waiting ?? 0;
+      totals.calls += calls.count;
+    }
+    return { spaces: this.#boards.size, sockets: this.#connections.size, ...totals };
+  }
+}
+
+function returnAfterMs(): number {
+  return RETURN_AFTER_MS + Math.floor(Math.random() * (RETURN_WITHIN_MS - RETURN_AFTER_MS));
+}

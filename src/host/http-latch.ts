@@ -1,0 +1,200 @@
+/** The HTTP calls on keys and sessions. Each asks the space and answers with what that came to. */
+
+import type { Context, Hono } from "hono";
+import type * as v from "valibot";
+import type { Acquire } from "../core/index.ts";
+import { AcquireBody, ExtendBody, ReleaseBody, RevokeBody } from "../protocol/bodies.ts";
+import { HTTP_TIMEOUT_DEFAULT_MS, LIST_COUNT_DEFAULT, LIST_COUNT_MAX } from "../protocol/limits.ts";
+import { isKey } from "../protocol/names.ts";
+import { acquired, extended, failed, released } from "./answers.ts";
+import { type Credential, isPermitted } from "./auth.ts";
+import type { Answer } from "./calls.ts";
+import { acquireFields, messageOf } from "./commands.ts";
+import type { HostParts } from "./parts.ts";
+import { json, problem } from "./problem.ts";
+import { decodeSegment, rawPath, readBody, readKey, readRequestId, readSpace } from "./request.ts";
+import { CALLER_MARK, type Switchboard } from "./switchboard.ts";
+
+export interface CallVariables {
+  Variables: { credential: Credential; space: string };
+}
+export type CallApp = Hono<CallVariables>;
+type Call = Context<CallVariables>;
+
+/** Tells the host which answer belongs to which grant, so that it can be taken back when the answer cannot be sent. */
+export type NoteGrant = (response: Response, grant: { space: string; from: string; request: string }) => void;
+
+/** An empty key is matched as well, so that it is told to be a bad key and not an unknown route. */
+const KEY = "/v1/latch/:key{[^/]*}";
+
+export function addLatchRoutes(app: CallApp, parts: HostParts, noteGrant: NoteGrant): void {
+  app.use("/v1/*", async (call, next) => {
+    const space = readSpace(new URL(call.req.url).searchParams, call.var.credential);
+    if (space instanceof Response) return space;
+    call.set("space", space);
+    await next();
+    return undefined;
+  });
+  app.get("/v1/latch", (call) => listKeys(call, parts));
+  app.post(`${KEY}/acquire`, (call) => acquire(call, parts, noteGrant));
+  app.post(`${KEY}/extend`, (call) => extend(call, parts));
+  app.post(`${KEY}/release`, (call) => release(call, parts));
+  app.get(KEY, (call) => showKey(call, parts));
+  app.delete(KEY, (call) => revokeKey(call, parts));
+  app.delete("/v1/session/:session", (call) => revokeSession(call, parts));
+}
+
+async function acquire(call: Call, parts: HostParts, noteGrant: NoteGrant): Promise<Response> {
+  const key = readKey(call.req.raw);
+  if (key instanceof Response) return key;
+  const body = await readBody(call.req.raw, AcquireBody);
+  if (body instanceof Response) return body;
+  const id = readRequestId(call.req.raw, body.request_id);
+  if (id instanceof Response) return id;
+  if (body.steal === true && !isPermitted(call.var.credential, "steal")) return forbidden("steal");
+
+  const from = scopeOf(call);
+  const request = `acquire:${id ?? parts.mint.token()}`;
+  const command = acquireOf(body, { from, request, key: parts.keys.inward(key) }, parts);
+  const { signal } = call.req.raw;
+  if (signal.aborted) return failed({ kind: "gone" });
+  const answer = await onBoard(call, parts, (board) => board.calls.acquire(command, signal));
+  if (answer instanceof Response) return answer;
+  if (answer.kind === "ended" && answer.outcome === "timed_out") {
+    return body.on_timeout === "ok" ? json({ status: "timeout" }) : waitIsOver(call, parts, key);
+  }
+  if (answer.kind !== "granted") return failed(answer, key);
+  const response = acquired(answer, key, parts.wire);
+  noteGrant(response, { space: call.var.space, from, request });
+  return response;
+}
+
+function acquireOf(
+  body: v.InferOutput<typeof AcquireBody>,
+  address: Pick<Acquire, "from" | "request" | "key">,
+  parts: HostParts,
+): Acquire {
+  return {
+    kind: "acquire",
+    ...address,
+    session: false,
+    ...acquireFields(body),
+    timeoutMs: body.timeout ?? HTTP_TIMEOUT_DEFAULT_MS,
+    ttlMs: body.ttl ?? parts.settings.ttlDefaultMs,
+    newToken: parts.mint.token(),
+  };
+}
+
+/** Says who holds the key, as far as everybody may know. */
+async function waitIsOver(call: Call, parts: HostParts, key: string): Promise<Response> {
+  const answer = await askStatus(call, parts, key);
+  const isKnown = !(answer instanceof Response) && answer.kind === "status";
+  const holder = isKnown ? parts.wire.key(answer).holders[0] : undefined;
+  return problem("timeout", "the wait is over", { key, ...(holder === undefined ? undefined : { holder }) });
+}
+
+async function extend(call: Call, parts: HostParts): Promise<Response> {
+  const key = readKey(call.req.raw);
+  if (key instanceof Response) return key;
+  const body = await readBody(call.req.raw, ExtendBody);
+  if (body instanceof Response) return body;
+  const { token, ttl: ttlMs } = body;
+  const command = { kind: "extend", ...asking(call, parts), key: parts.keys.inward(key), token, ttlMs } as const;
+  const answer = await onBoard(call, parts, (board) => board.calls.ask(command));
+  if (answer instanceof Response) return answer;
+  return answer.kind === "extended" ? extended(answer, key, parts.wire) : failed(answer, key);
+}
+
+async function release(call: Call, parts: HostParts): Promise<Response> {
+  const key = readKey(call.req.raw);
+  if (key instanceof Response) return key;
+  const body = await readBody(call.req.raw, ReleaseBody);
+  if (body instanceof Response) return body;
+  const id = readRequestId(call.req.raw, body.request_id);
+  if (id instanceof Response) return id;
+  const address = { from: scopeOf(call), request: `release:${id ?? parts.mint.token()}` };
+  const command = { kind: "release", ...address, key: parts.keys.inward(key), token: body.token } as const;
+  const answer = await onBoard(call, parts, (board) => board.calls.ask(command));
+  if (answer instanceof Response) return answer;
+  return answer.kind === "released" ? released(answer) : failed(answer, key);
+}
+
+async function showKey(call: Call, parts: HostParts): Promise<Response> {
+  const key = readKey(call.req.raw);
+  if (key instanceof Response) return key;
+  const answer = await askStatus(call, parts, key);
+  if (answer instanceof Response) return answer;
+  return answer.kind === "status" ? json(parts.wire.key(answer)) : failed(answer, key);
+}
+
+async function listKeys(call: Call, parts: HostParts): Promise<Response> {
+  const query = new URL(call.req.url).searchParams;
+  const prefix = query.get("prefix") ?? "";
+  const after = query.get("after");
+  if (!isKey(prefix) || (after !== null && !isKey(after))) return problem("bad_key", "prefix or after is too long");
+  const count = query.get("count") ?? String(LIST_COUNT_DEFAULT);
+  const countMax = /^\d{1,4}$/.test(count) ? Number(count) : 0;
+  if (countMax < 1 || countMax > LIST_COUNT_MAX) {
+    return problem("bad_request", `count must be a whole number from 1 to ${LIST_COUNT_MAX}`);
+  }
+  const list = { kind: "list", ...asking(call, parts), prefix: parts.keys.inward(prefix), countMax } as const;
+  const command = after === null ? list : { ...list, after: parts.keys.inward(after) };
+  const answer = await onBoard(call, parts, (board) => board.calls.ask(command));
+  if (answer instanceof Response) return answer;
+  return answer.kind === "list" ? json(parts.wire.list(answer)) : failed(answer);
+}
+
+async function revokeKey(call: Call, parts: HostParts): Promise<Response> {
+  const key = readKey(call.req.raw);
+  if (key instanceof Response) return key;
+  const body = await readBody(call.req.raw, RevokeBody);
+  if (body instanceof Response) return body;
+  if (!isPermitted(call.var.credential, "operate")) return forbidden("operate");
+  const address = asking(call, parts);
+  const command = { kind: "revoke_key", ...address, key: parts.keys.inward(key), ...messageOf(body) } as const;
+  return revoked(await onBoard(call, parts, (board) => board.calls.ask(command)), key);
+}
+
+async function revokeSession(call: Call, parts: HostParts): Promise<Response> {
+  const session = decodeSegment(rawPath(call.req.raw).split("/")[3] ?? "");
+  if (session === undefined) return problem("bad_request", "the id of the session cannot be decoded");
+  const body = await readBody(call.req.raw, RevokeBody);
+  if (body instanceof Response) return body;
+  if (!isPermitted(call.var.credential, "operate")) return forbidden("operate");
+  const command = { kind: "revoke_session", ...asking(call, parts), session, ...messageOf(body) } as const;
+  return revoked(await onBoard(call, parts, (board) => board.calls.ask(command)));
+}
+
+function revoked(answer: Answer | Response, key?: string): Response {
+  if (answer instanceof Response) return answer;
+  return answer.kind === "revoked" ? json({ status: "revoked", count: answer.count }) : failed(answer, key);
+}
+
+function askStatus(call: Call, parts: HostParts, key: string): Promise<Answer | Response> {
+  const command = { kind: "status", ...asking(call, parts), key: parts.keys.inward(key) } as const;
+  return onBoard(call, parts, (board) => board.calls.ask(command));
+}
+
+/** The board is asked for at the moment of use: one that nobody listens to may have been unloaded meanwhile. */
+async function onBoard(
+  call: Call,
+  parts: HostParts,
+  ask: (board: Switchboard) => Promise<Answer>,
+): Promise<Answer | Response> {
+  if (parts.isDraining()) return failed({ kind: "draining" });
+  const board = parts.board(call.var.space);
+  return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
+}
+
+function asking(call: Call, parts: HostParts): { from: string; request: string } {
+  return { from: scopeOf(call), request: `ask:${parts.mint.token()}` };
+}
+
+/** Request ids of callers are unique within their credential. */
+function scopeOf(call: Call): string {
+  return CALLER_MARK + call.var.credential.name;
+}
+
+function forbidden(permission: string): Response {
+  return problem("forbidden", `this API key has not the permission to ${permission}`);
+}

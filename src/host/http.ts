@@ -1,0 +1,134 @@
+/** Everything over HTTP but the WebSocket itself: who may call, the routes, and problems for all that goes wrong. */
+
+import { Hono } from "hono";
+import { cors } from "hono/cors";
+import { type Credential, type Shown } from "./auth.ts";
+import { draining } from "./answers.ts";
+import { addLatchRoutes, type CallApp, type CallVariables, type NoteGrant } from "./http-latch.ts";
+import type { Gauges } from "./metrics.ts";
+import { openApi } from "./openapi.ts";
+import { isLoopback, isOriginAllowed } from "./origin.ts";
+import type { HostParts } from "./parts.ts";
+import { json, problem } from "./problem.ts";
+import { Bucket } from "./rate.ts";
+import { rawPath } from "./request.ts";
+
+export interface HttpOptions {
+  readonly noteGrant: NoteGrant;
+  readonly gauges: () => Gauges;
+  /** Whether the store answers; asking may try it again. */
+  readonly isStoreAvailable: () => boolean;
+}
+
+const METHODS: Readonly<Record<string, string>> = {
+  "/v1/latch": "GET",
+  "/v1/latch/:key{[^/]*}/acquire": "POST",
+  "/v1/latch/:key{[^/]*}/extend": "POST",
+  "/v1/latch/:key{[^/]*}/release": "POST",
+  "/v1/latch/:key{[^/]*}": "GET, DELETE",
+  "/v1/session/:session": "DELETE",
+  "/v1/session": "GET",
+  "/healthz": "GET",
+  "/readyz": "GET",
+  "/metrics": "GET",
+  "/openapi.json": "GET",
+};
+
+export function createApp(parts: HostParts, options: HttpOptions): CallApp {
+  // Routes are matched against the path as it was sent, so that an encoded slash stays part of its key.
+  const app: CallApp = new Hono<CallVariables>({ getPath: rawPath });
+  app.use(async (call, next) => {
+    await next();
+    parts.metrics.count("latchkey_http_responses_total", `{status="${call.res.status}"}`);
+  });
+  addGates(app, parts);
+  addOperatingRoutes(app, parts, options);
+  addLatchRoutes(app, parts, options.noteGrant);
+  app.get("/v1/session", () =>
+    problem("upgrade_required", "connect to this path with a WebSocket", {}, { upgrade: "websocket" }),
+  );
+  for (const [path, allow] of Object.entries(METHODS)) {
+    app.all(path, () => problem("method_not_allowed", `use ${allow}`, {}, { allow }));
+  }
+  app.notFound(() => problem("not_found", "there is nothing at this path"));
+  app.onError((error) => {
+    parts.onError(error, { where: "http" });
+    return problem("internal", "something went wrong here");
+  });
+  return app;
+}
+
+/** What keeps a request from being served at all: its Host, its Origin, its credential, its rate. */
+function addGates(app: CallApp, parts: HostParts): void {
+  const { settings, keyring, clock } = parts;
+  const buckets = new Map<string, Bucket>();
+  app.use(async ({ req }, next) => {
+    const refusal = refusePage(req.raw, parts);
+    if (refusal !== undefined) return refusal;
+    await next();
+    return undefined;
+  });
+  app.use(
+    cors({
+      origin: (origin) => origin,
+      allowMethods: ["GET", "POST", "DELETE"],
+      allowHeaders: ["authorization", "content-type", "idempotency-key"],
+      exposeHeaders: ["retry-after"],
+      maxAge: 600,
+    }),
+  );
+  const authenticate = (request: Request): Credential | Response => {
+    const shown = keyring.shownBy(request);
+    return isCredential(shown) ? shown : unauthenticated();
+  };
+  app.use("/metrics", async ({ req }, next) => {
+    const credential = authenticate(req.raw);
+    if (credential instanceof Response) return credential;
+    await next();
+    return undefined;
+  });
+  app.use("/v1/*", async (call, next) => {
+    const credential = authenticate(call.req.raw);
+    if (credential instanceof Response) return credential;
+    if (parts.isDraining()) return draining();
+    const now = clock.now();
+    const bucket = buckets.get(credential.name) ?? new Bucket(settings.ratePerSecond, now);
+    buckets.set(credential.name, bucket);
+    if (!bucket.take(now)) return problem("limit", "too many calls a second", { limit: "rate" });
+    call.set("credential", credential);
+    await next();
+    return undefined;
+  });
+}
+
+/** Checked before anything happens, also on upgrades: browsers send more than a page is allowed to read. */
+export function refusePage(request: Request, { settings, keyring }: HostParts): Response | undefined {
+  if (keyring.isEmpty && settings.loopbackHostsOnly && !isLoopback(request)) {
+    return problem("forbidden", "without API keys only loopback names are served");
+  }
+  if (isOriginAllowed(request, settings.origins)) return undefined;
+  return problem("forbidden", "this origin is not allowed");
+}
+
+export function unauthenticated(): Response {
+  return problem("unauthenticated", "a valid API key is needed", {}, { "www-authenticate": "Bearer" });
+}
+
+function isCredential(shown: Shown): shown is Credential {
+  return shown !== "none" && shown !== "wrong";
+}
+
+function addOperatingRoutes(app: CallApp, parts: HostParts, options: HttpOptions): void {
+  const { durable } = parts.store;
+  app.get("/healthz", () => json({ status: "ok" }));
+  app.get("/readyz", () => {
+    if (parts.isDraining()) return draining();
+    if (!options.isStoreAvailable()) return problem("unavailable", "the store cannot be reached");
+    return json({ status: "ready", durable });
+  });
+  app.get("/metrics", () => {
+    const headers = { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" };
+    return new Response(parts.metrics.told(options.gauges()), { headers });
+  });
+  app.get("/openapi.json", () => json(openApi));
+}

@@ -1,0 +1,26 @@
+/**
+ * What sessions and HTTP calls speak to, one for each space: commands go in, effects come out. The engine in
+ * this process is one implementation (`space.ts`).
+ */
+
+import type { Command, Effect, EngineCounts } from "../core/index.ts";
+
+export interface LockPort {
+  /** Takes the command and returns; what it brings about is told to the receiver, now or later. Never throws for what a client did. */
+  submit(command: Command): void;
+  /** Resolves when nothing that was submitted is under way any more. */
+  settled(): Promise<void>;
+  counts(): EngineCounts | undefined;
+}
+
+export interface LockReceiver {
+  /** In the order in which things came about, and only once they are committed. */
+  effect(effect: Effect): void;
+  /**
+   * The space has stopped. Nothing more will be told: what was submitted and not answered may or may not have
+   * happened, and sessions must come back to learn what is left.
+   */
+  stopped(): void;
+  /** Whether nobody listens: no session has a connection, no call waits. */
+  readonly isVacant: boolean;
+}

@@ -1,0 +1,113 @@
+/** What a host counts, and how it is told: Prometheus' text format. No label ever carries a key, a space or a name. */
+
+import type { Effect } from "../core/index.ts";
+
+/** The totals over all spaces at the time of asking. */
+export interface Gauges {
+  readonly spaces: number;
+  readonly sockets: number;
+  readonly sessions: number;
+  readonly keys: number;
+  readonly holding: number;
+  readonly waiting: number;
+  readonly calls: number;
+}
+
+/** Every family with its kind and what it means. A counter is named here or it cannot be counted. */
+const FAMILIES = {
+  latchkey_acquires_total: ["counter", "Answers to acquires, by result."],
+  latchkey_releases_total: ["counter", "Locks that ended, by reason."],
+  latchkey_refusals_total: ["counter", "Requests that were refused and changed nothing, by code."],
+  latchkey_sockets_closed_total: ["counter", "Sockets that the host closed, by close code."],
+  latchkey_heartbeats_missed_total: ["counter", "Sessions that were silent for too long."],
+  latchkey_frames_total: ["counter", "WebSocket frames, by direction."],
+  latchkey_http_responses_total: ["counter", "HTTP answers, by status."],
+  latchkey_store_failures_total: ["counter", "Loads and commits that failed."],
+  latchkey_wait_seconds: ["histogram", "From the request to the grant."],
+  latchkey_spaces: ["gauge", "Spaces in use."],
+  latchkey_sockets: ["gauge", "Open sockets."],
+  latchkey_sessions: ["gauge", "Sessions, connected or suspended."],
+  latchkey_keys: ["gauge", "Keys that somebody holds or waits for."],
+  latchkey_holding: ["gauge", "Claims that hold."],
+  latchkey_waiting: ["gauge", "Claims that wait."],
+  latchkey_http_calls: ["gauge", "HTTP calls that wait for an answer."],
+} as const;
+
+type Family = keyof typeof FAMILIES;
+type Counter = { [F in Family]: (typeof FAMILIES)[F][0] extends "counter" ? F : never }[Family];
+
+const WAIT_BOUNDS_S: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
+
+export class Metrics {
+  /** By the line as it is told, without its value. */
+  readonly #counts: Map<string, number> = new Map();
+  readonly #waits: number[] = Array.from({ length: WAIT_BOUNDS_S.length + 1 }, () => 0);
+  #waitSumS = 0;
+
+  count(counter: Counter, label = ""): void {
+    const line = counter + label;
+    this.#counts.set(line, (this.#counts.get(line) ?? 0) + 1);
+  }
+
+  /** The wait of an acquire that was granted. */
+  waited(ms: number): void {
+    const seconds = Math.max(ms, 0) / 1000;
+    let slot = WAIT_BOUNDS_S.findIndex((bound) => seconds <= bound);
+    if (slot === -1) slot = WAIT_BOUNDS_S.length;
+    this.#waits[slot] = (this.#waits[slot] ?? 0) + 1;
+    this.#waitSumS += seconds;
+  }
+
+  /** `isRepeat`: the effect tells something again that was counted before. */
+  effect(effect: Effect, isRepeat: boolean): void {
+    switch (effect.kind) {
+      case "granted":
+        if (effect.reentrant) this.count("latchkey_acquires_total", '{result="reentered"}');
+        else if (!isRepeat) this.count("latchkey_acquires_total", '{result="granted"}');
+        return;
+      case "ended":
+        if (effect.again === true) return;
+        if (effect.held) this.count("latchkey_releases_total", `{reason="${effect.outcome}"}`);
+        else this.count("latchkey_acquires_total", `{result="${effect.outcome}"}`);
+        return;
+      case "refused":
+        this.count("latchkey_refusals_total", `{code="${effect.code}"}`);
+        return;
+      default:
+    }
+  }
+
+  told(gauges: Gauges): string {
+    const values: Readonly<Record<string, number>> = {
+      latchkey_spaces: gauges.spaces,
+      latchkey_sockets: gauges.sockets,
+      latchkey_sessions: gauges.sessions,
+      latchkey_keys: gauges.keys,
+      latchkey_holding: gauges.holding,
+      latchkey_waiting: gauges.waiting,
+      latchkey_http_calls: gauges.calls,
+    };
+    const lines: string[] = [];
+    for (const [name, [kind, help]] of Object.entries(FAMILIES)) {
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${kind}`);
+      if (kind === "gauge") lines.push(`${name} ${values[name] ?? 0}`);
+      else if (kind === "histogram") lines.push(...this.#histogram(name));
+      else lines.push(...this.#counter(name));
+    }
+    return `${lines.join("\n")}\n`;
+  }
+
+  #counter(name: string): string[] {
+    const found = [...this.#counts].filter(([line]) => line === name || line.startsWith(`${name}{`));
+    return found.map(([line, count]) => `${line} ${count}`);
+  }
+
+  #histogram(name: string): string[] {
+    let total = 0;
+    const lines = this.#waits.map((count, slot) => {
+      total += count;
+      return `${name}_bucket{le="${WAIT_BOUNDS_S[slot] ?? "+Inf"}"} ${total}`;
+    });
+    return [...lines, `${name}_sum ${this.#waitSumS}`, `${name}_count ${total}`];
+  }
+}

@@ -1,0 +1,33 @@
+/** What the parts of one host share. */
+
+import type { Keyring } from "./auth.ts";
+import type { KeyNames } from "./keys.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Clock, Mint, Store } from "./ports.ts";
+import type { HostSettings } from "./settings.ts";
+import type { Switchboard } from "./switchboard.ts";
+import type { Timers } from "./timers.ts";
+import type { Wire } from "./wire.ts";
+
+export interface HostParts {
+  readonly clock: Clock;
+  readonly mint: Mint;
+  readonly store: Pick<Store, "durable" | "epoch">;
+  readonly settings: HostSettings;
+  readonly timers: Timers;
+  readonly metrics: Metrics;
+  readonly keyring: Keyring;
+  readonly keys: KeyNames;
+  readonly wire: Wire;
+  readonly onError: OnError;
+  /** Whether the host takes no new work any more. */
+  isDraining(): boolean;
+  /**
+   * The space's switchboard; undefined when too many spaces are in use. Ask anew before each use that does not
+   * itself listen to the space: one that nobody listens to is unloaded.
+   */
+  board(space: string): Switchboard | undefined;
+}
+
+/** Errors that no caller can be told in detail. */
+export type OnError = (error: unknown, about: { readonly where: string }) => void;

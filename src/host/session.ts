@@ -1,0 +1,88 @@
+/** What an open session asks and is told: frames become commands, effects become frames. */
+
+import type { Effect } from "../core/index.ts";
+import { PROTOCOL_VERSION } from "../protocol/limits.ts";
+import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
+import { type Credential, isPermitted } from "./auth.ts";
+import { type AskingFrame, commandOf, permissionFor } from "./commands.ts";
+import type { HostParts } from "./parts.ts";
+import type { Switchboard } from "./switchboard.ts";
+import { refusedFrame, type Told } from "./wire.ts";
+
+export interface SessionFacts {
+  /** Public. */
+  readonly id: string;
+  /** Resumes the session. */
+  readonly secret: string;
+  readonly space: string;
+  readonly credential: Credential;
+  readonly hasHeartbeat: boolean;
+}
+
+export class Session {
+  readonly facts: SessionFacts;
+  readonly board: Switchboard;
+  /** As granted: a resumed session keeps the one that it was opened with. */
+  graceMs: number;
+  readonly #parts: HostParts;
+  /** When each waiting acquire was queued, for the metrics. */
+  readonly #queuedAt: Map<string, number> = new Map();
+
+  constructor(facts: SessionFacts, graceMs: number, board: Switchboard, parts: HostParts) {
+    this.facts = facts;
+    this.graceMs = graceMs;
+    this.board = board;
+    this.#parts = parts;
+  }
+
+  welcome(effect: Extract<Effect, { kind: "opened" | "resumed" }>): Welcome {
+    const { settings, store, wire } = this.#parts;
+    const { id, secret, space, hasHeartbeat } = this.facts;
+    if (effect.kind === "resumed") this.graceMs = effect.graceMs;
+    const welcome = {
+      t: "welcome",
+      v: PROTOCOL_VERSION,
+      session: id,
+      secret,
+      space,
+      epoch: store.epoch,
+      durable: store.durable,
+      ping: hasHeartbeat ? settings.heartbeatMs : 0,
+      deadline: hasHeartbeat ? settings.deadlineMs : 0,
+      grace: this.graceMs,
+    } as const;
+    if (effect.kind === "opened") return { ...welcome, resumed: false };
+    return { ...welcome, resumed: true, claims: effect.claims.map((claim) => wire.claim(claim)) };
+  }
+
+  /** Submits what the frame asks for; gives the answer where the host can give it alone. */
+  ask(frame: AskingFrame): ServerFrame | undefined {
+    const { keys, mint } = this.#parts;
+    const permission = permissionFor(frame);
+    if (permission !== undefined && !isPermitted(this.facts.credential, permission)) {
+      return refusedFrame(frame.id, "forbidden", `this API key has not the permission to ${permission}`);
+    }
+    this.board.port.submit(commandOf(frame, this.facts.id, keys, mint));
+    return undefined;
+  }
+
+  bye(): void {
+    this.board.port.submit({ kind: "bye", session: this.facts.id });
+  }
+
+  tell(effect: Told): ServerFrame | undefined {
+    this.#observe(effect);
+    return this.#parts.wire.frame(effect);
+  }
+
+  #observe(effect: Told): void {
+    if (effect.kind === "queued") {
+      this.#queuedAt.set(effect.request, this.#parts.clock.now());
+    } else if (effect.kind === "granted" || effect.kind === "ended") {
+      const queuedAt = this.#queuedAt.get(effect.request);
+      this.#queuedAt.delete(effect.request);
+      if (effect.kind !== "granted" || effect.reentrant) return;
+      this.#parts.metrics.waited(queuedAt === undefined ? 0 : this.#parts.clock.now() - queuedAt);
+    }
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * The pump of one space: step, commit, deliver. Effects wait for the commit, always: what was told is stored. It
+ * begins by loading the space, and lives until it is unloaded or something fails; it is never used again after that.
+ */
+
+import { type Command, Engine, type EngineCounts, type EngineOptions, Outbox } from "../core/index.ts";
+import type { LockPort, LockReceiver } from "./lock-port.ts";
+import type { Batch, Clock, Store, StoredSpace } from "./ports.ts";
+import type { Timed, Timers } from "./timers.ts";
+
+export interface SpaceParts {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly store: Store;
+  readonly timers: Timers;
+  readonly receiver: LockReceiver;
+  /** What the engine is made with, but for the number to go on from. */
+  readonly options: EngineOptions;
+  /** Numbers given out are above this one. */
+  readonly serialFloor: number;
+  readonly onError: (error: unknown, about: { readonly where: string }) => void;
+  /** The space is loaded, or a batch is committed: the store answers. */
+  readonly onStored: () => void;
+  /** Memory and store may differ: the space is over and must be loaded anew. */
+  readonly onFailed: (space: Space) => void;
+  /** Nothing lives in the space, nothing is remembered and nobody listens. */
+  readonly onIdle: (space: Space) => void;
+}
+
+/** Numbers are reserved in the store in blocks, so that a grant that is not stored costs no write. */
+const SERIAL_BLOCK = 4096;
+
+const TICK: Command = { kind: "tick" };
+
+export class Space implements LockPort, Timed {
+  deadline: number = Number.POSITIVE_INFINITY;
+  slot = -1;
+  readonly order: number;
+  readonly #parts: SpaceParts;
+  readonly #outbox = new Outbox();
+  #engine: Engine | undefined;
+  /** Commands in order of arrival, each with the time of it: by that time they are judged, however long a commit takes. */
+  #inbox: Command[] = [];
+  #times: number[] = [];
+  /** No number above this one may leave before it is reserved. */
+  #serialReserved = 0;
+  /** Set while the store is at work: commands gather meanwhile and share the next commit. */
+  #underWay: Promise<void> | undefined;
+  #isPumping = false;
+  #isOver = false;
+
+  constructor(parts: SpaceParts) {
+    this.#parts = parts;
+    this.order = parts.timers.nextOrder();
+  }
+
+  get name(): string {
+    return this.#parts.name;
+  }
+
+  /** The latest number given out. */
+  get serial(): number {
+    return this.#engine?.serial ?? 0;
+  }
+
+  submit(command: Command): void {
+    if (this.#isOver) throw new Error("a command for a space that is over");
+    const now = this.#parts.clock.now();
+    const engine = this.#engine;
+    if (engine === undefined || this.#isPumping || this.#underWay !== undefined) {
+      // What is told may bring about new commands at once. They queue behind, so that effects are told in order.
+      this.#inbox.push(command);
+      this.#times.push(now);
+      if (!this.#isPumping && this.#underWay === undefined) this.#pump();
+      return;
+    }
+    this.#isPumping = true;
+    if (this.#step(engine, command, now)) this.#commit(engine);
+    this.#pump();
+  }
+
+  due(): void {
+    if (!this.#isOver) this.submit(TICK);
+  }
+
+  /** Takes the space out of use; the caller has made sure that nobody uses it. */
+  unload(): void {
+    this.#isOver = true;
+    this.#parts.timers.set(this, Number.POSITIVE_INFINITY);
+  }
+
+  async settled(): Promise<void> {
+    while (this.#underWay !== undefined) await this.#underWay;
+  }
+
+  counts(): EngineCounts | undefined {
+    return this.#engine?.counts();
+  }
+
+  #pump(): void {
+    this.#isPumping = true;
+    while (this.#inbox.length > 0 && this.#underWay === undefined && !this.#isOver) {
+      if (this.#engine === undefined) this.#load();
+      else this.#turn(this.#engine);
+    }
+    this.#isPumping = false;
+    if (this.#engine !== undefined && this.#underWay === undefined && !this.#isOver) this.#rest(this.#engine);
+  }
+
+  #load(): void {
+    const { store, name } = this.#parts;
+    try {
+      const stored = store.load(name);
+      if (stored instanceof Promise) {
+        this.#wait(stored, (loaded) => this.#restore(loaded), "load");
+      } else {
+        this.#restore(stored);
+      }
+    } catch (error) {
+      this.#fail(error, "load");
+    }
+  }
+
+  #restore(stored: StoredSpace): void {
+    const { clock, options, serialFloor } = this.#parts;
+    const serial = Math.max(stored.serial, serialFloor);
+    const now = clock.now();
+    const engine = new Engine({ ...options, serial });
+    engine.restore(stored.image, now, this.#outbox);
+    // Their connections ended with the process that had them.
+    for (const { id } of stored.image.sessions) engine.step({ kind: "drop", session: id }, now, this.#outbox);
+    this.#parts.onStored();
+    this.#serialReserved = serial;
+    this.#engine = engine;
+    this.#commit(engine);
+  }
+
+  /** Serves all commands that are there, with one commit. */
+  #turn(engine: Engine): void {
+    const commands = this.#inbox;
+    const times = this.#times;
+    this.#inbox = [];
+    this.#times = [];
+    for (let i = 0; i < commands.length; i++) {
+      if (!this.#step(engine, commands[i] as Command, times[i] as number)) return;
+    }
+    this.#commit(engine);
+  }
+
+  #step(engine: Engine, command: Command, now: number): boolean {
+    try {
+      engine.step(command, now, this.#outbox);
+      return true;
+    } catch (error) {
+      this.#fail(error, "step");
+      return false;
+    }
+  }
+
+  #commit(engine: Engine): void {
+    const { changes, changeCount } = this.#outbox;
+    // A batch that is written anyway also refills the reserve, before it is used up.
+    const floor = changeCount === 0 ? this.#serialReserved : this.#serialReserved - SERIAL_BLOCK / 2;
+    const isReserving = engine.serial > floor;
+    if (changeCount === 0 && !isReserving) {
+      this.#deliver();
+      return;
+    }
+    const serialReserved = isReserving ? engine.serial + SERIAL_BLOCK : this.#serialReserved;
+    const batch: Batch = isReserving ? { changes, changeCount, serialReserved } : { changes, changeCount };
+    try {
+      const committing = this.#parts.store.commit(this.#parts.name, batch);
+      if (committing instanceof Promise) {
+        this.#wait(committing, () => this.#committed(serialReserved), "commit");
+        return;
+      }
+    } catch (error) {
+      this.#fail(error, "commit");
+      return;
+    }
+    this.#committed(serialReserved);
+  }
+
+  #committed(serialReserved: number): void {
+    this.#serialReserved = serialReserved;
+    this.#parts.onStored();
+    this.#deliver();
+  }
+
+  /** Until the store is done nothing is served; what arrives meanwhile is served together. */
+  #wait<T>(work: Promise<T>, then: (result: T) => void, where: string): void {
+    const resume = (result: T): void => {
+      this.#underWay = undefined;
+      this.#isPumping = true;
+      then(result);
+      this.#pump();
+    };
+    this.#underWay = work.then(resume).catch((error: unknown) => this.#fail(error, where));
+  }
+
+  #deliver(): void {
+    const { effects, effectCount } = this.#outbox;
+    for (let i = 0; i < effectCount; i++) {
+      try {
+        this.#parts.receiver.effect(effects[i] as (typeof effects)[number]);
+      } catch (error) {
+        // One listener that fails must not keep the news from the others.
+        this.#parts.onError(error, { where: "deliver" });
+      }
+    }
+    this.#outbox.clear();
+  }
+
+  #rest(engine: Engine): void {
+    const deadline = engine.nextDeadline();
+    this.#parts.timers.setBy(this, deadline);
+    if (deadline !== Number.POSITIVE_INFINITY || !this.#parts.receiver.isVacant) return;
+    const { claims, sessions, remembered } = engine.counts();
+    if (claims + sessions + remembered === 0) this.#parts.onIdle(this);
+  }
+
+  /** Memory is ahead of the store: nobody may be told what the store does not know. */
+  #fail(error: unknown, where: string): void {
+    this.#underWay = undefined;
+    this.unload();
+    this.#inbox = [];
+    this.#outbox.clear();
+    this.#parts.onError(error, { where });
+    this.#parts.onFailed(this);
+    this.#parts.receiver.stopped();
+  }
+}

@@ -1,0 +1,56 @@
+/** Where the effects of one space go: to the session's connection, or to the HTTP call that waits. */
+
+import type { Command, Effect } from "../core/index.ts";
+import { Calls } from "./calls.ts";
+import type { LockPort, LockReceiver } from "./lock-port.ts";
+import type { HostParts } from "./parts.ts";
+import { Sessions } from "./sessions.ts";
+
+/** Callers without a session have addresses that start with this; ids of sessions never do. */
+export const CALLER_MARK = "@";
+
+export class Switchboard implements LockReceiver {
+  readonly port: LockPort;
+  readonly sessions: Sessions;
+  readonly calls: Calls;
+  readonly #parts: HostParts;
+  /** Fences rise, so a grant with a smaller one is told again, not new. */
+  #fenceLast = 0;
+
+  constructor(parts: HostParts, connect: (receiver: LockReceiver) => LockPort) {
+    this.#parts = parts;
+    const submit = (command: Command): void => this.port.submit(command);
+    this.sessions = new Sessions(submit);
+    this.calls = new Calls(submit, parts);
+    this.port = connect(this);
+  }
+
+  get isVacant(): boolean {
+    return this.sessions.isEmpty && this.calls.isEmpty;
+  }
+
+  effect(effect: Effect): void {
+    this.#count(effect);
+    if (effect.kind === "opened" || effect.kind === "resumed" || effect.kind === "session_ended") {
+      this.sessions.lifecycle(effect);
+    } else if (effect.to.startsWith(CALLER_MARK)) {
+      this.calls.effect(effect);
+    } else {
+      this.sessions.effect(effect);
+    }
+  }
+
+  stopped(): void {
+    this.sessions.stopped();
+    this.calls.stopped();
+  }
+
+  #count(effect: Effect): void {
+    let isRepeat = false;
+    if (effect.kind === "granted" && !effect.reentrant) {
+      isRepeat = effect.fence <= this.#fenceLast;
+      if (!isRepeat) this.#fenceLast = effect.fence;
+    }
+    this.#parts.metrics.effect(effect, isRepeat);
+  }
+}
