@@ -1,0 +1,329 @@
+/**
+ * What a session has asked and what it holds: what to send, what a frame means for whom, and what is over by the clock.
+ * The connection is the session machine's business. Times are the client's clock, ms.
+ *
+ * The server's word counts, never this memory alone: whatever the server says is live and is not known here (an acquire that
+ * was given up, a grant that crossed its cancel) is not wanted, and is let go.
+ */
+
+import type { ClaimTold, Granted, LostFrame, RefusedFrame, Released, ServerFrame } from "../protocol/server-frames.ts";
+import { ClaimBook } from "./claim-book.ts";
+import {
+  errorOf,
+  type LatchkeyError,
+  LockLostError,
+  LockTimeoutError,
+  type LossReason,
+  RefusedError,
+  UnavailableError,
+} from "./errors.ts";
+import type { Heartbeat } from "./heartbeat.ts";
+import { grantedAfterWait, leaseUntil } from "./lease.ts";
+import type { Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
+
+/** How long a request without a timeout of its own may be without an answer, ms. */
+const ANSWER_MS = 10_000;
+
+/** The pause before a request is sent again that the server could not serve, ms. */
+const RESEND_MS = 1_000;
+
+/** The frames that answer something or tell of a claim. */
+export type ClaimFrame = Extract<ServerFrame, { id: string }>;
+
+export class ClaimTable<Call> {
+  readonly #book: ClaimBook<Call>;
+  readonly #heartbeat: Heartbeat;
+
+  constructor(heartbeat: Heartbeat, emit: (output: Output<Call>) => void) {
+    this.#book = new ClaimBook(emit);
+    this.#heartbeat = heartbeat;
+  }
+
+  get holding(): boolean {
+    return this.#book.holds.size > 0;
+  }
+
+  /** Nothing happens by the clock before this. */
+  get dueAt(): number {
+    return this.#book.dueAt;
+  }
+
+  /** Every step begins with this. */
+  setTime(now: number): void {
+    this.#book.now = now;
+  }
+
+  /** Serves what is over by the clock. */
+  serve(): void {
+    const book = this.#book;
+    if (book.now < book.dueAt) return;
+    book.dueAt = Number.POSITIVE_INFINITY;
+    for (const hold of book.holds.values()) {
+      // A last release that is on its way decides by its answer: a local end would report a false loss.
+      const decided = hold.open > 0 || book.session === undefined;
+      if (decided && book.isDue(hold.leaseUntil)) book.lose(hold, "expired");
+    }
+    for (const entry of book.entries.values()) {
+      if (book.session !== undefined && book.isDue(entry.resendAt)) book.send(entry);
+      if (book.isDue(book.giveUpAt(entry))) book.giveUp(entry);
+    }
+  }
+
+  // What callers want.
+
+  acquire(call: Call, key: string, wanted: Wanted): Entry<Call> {
+    const { reentrant, timeout, ttl, ...rest } = wanted;
+    const hold = reentrant === true ? this.#book.find((held) => held.key === key && held.open > 0) : undefined;
+    if (hold !== undefined) hold.open += 1;
+    const limited = timeout !== undefined && timeout !== Number.POSITIVE_INFINITY;
+    return this.#book.ask({
+      call,
+      frame: hold ? { t: "acquire", key, ttl, token: hold.token, nest: true } : { t: "acquire", key, ttl, ...rest },
+      // Whoever asks only whether the key is free still waits for the connection and the answer.
+      patienceMs: limited ? timeout || ANSWER_MS : Number.POSITIVE_INFINITY,
+      hold,
+      timeout: limited ? timeout : undefined,
+    });
+  }
+
+  cancel(entry: Entry<Call>): void {
+    if (this.#book.entries.get(entry.id) === entry) this.#book.withdraw(entry);
+  }
+
+  extend(call: Call, hold: Hold, ttl: number | undefined): void {
+    const held = hold as Held<Call>;
+    const { key, token, error } = held;
+    const lease = ttl ?? held.ttl;
+    if (error === undefined && lease !== undefined) {
+      this.#book.ask({ call, frame: { t: "extend", key, token, ttl: lease }, patienceMs: ANSWER_MS, hold: held });
+      return;
+    }
+    const noLease = new RefusedError("bad_request", "a lock without a lease needs a ttl to be extended");
+    this.#book.emit({ kind: "failed", call, error: error ?? noLease });
+  }
+
+  /** One handle's release. */
+  release(call: Call, hold: Hold): void {
+    const held = hold as Held<Call>;
+    if (held.error !== undefined) {
+      this.#book.emit({ kind: "failed", call, error: held.error });
+      return;
+    }
+    held.open -= 1;
+    this.#book.letGo(call, held.key, held.token, held);
+  }
+
+  /** By raw token, or without one. */
+  request(call: Call, frame: Exclude<Ask, { t: "acquire" }>): void {
+    const hold = "token" in frame ? this.#byToken(frame.token) : undefined;
+    this.#book.ask({ call, frame, patienceMs: ANSWER_MS, hold });
+  }
+
+  // What the connection does.
+
+  /** From now on frames can be sent. `claims`: the server's snapshot after a resume, which was asked for at `helloAt`. */
+  connected(session: string, helloAt: number, claims: readonly ClaimTold[] | undefined): void {
+    this.#book.session = session;
+    if (claims !== undefined) this.#reconcile(new Map(claims.map((told) => [told.id, told])), helloAt);
+    for (const entry of this.#book.entries.values()) {
+      if (entry.sentAt === undefined) this.#book.send(entry);
+    }
+  }
+
+  /** The connection is lost and the session may be resumed. Waiting claims keep their place, all else is sent again. */
+  suspended(): void {
+    this.#book.session = undefined;
+    for (const entry of this.#book.entries.values()) {
+      if (entry.frame.t !== "acquire" || entry.hold !== undefined) entry.sentAt = undefined;
+      if (entry.hold !== undefined) entry.hold.busy = false;
+      // Its overrun was for an answer, and there is none now.
+      this.#book.isDue(entry.giveUpAt);
+    }
+  }
+
+  /** The session is over. What it held is lost; waiting acquires, to whom nothing was promised, queue anew in the next one. */
+  sessionEnded(): void {
+    this.suspended();
+    this.loseAll("dropped");
+    for (const entry of this.#book.entries.values()) entry.sentAt = undefined;
+  }
+
+  /** All that is held through the session; `kept` ones, which go on without it, only when nobody can use them any more. */
+  loseAll(reason: LossReason, kept: boolean = false): void {
+    for (const hold of this.#book.holds.values()) {
+      if (kept || !hold.keep) this.#book.lose(hold, reason);
+    }
+  }
+
+  close(error: LatchkeyError): void {
+    this.#book.closed = error;
+    this.#book.session = undefined;
+    for (const entry of this.#book.entries.values()) this.#book.fail(entry, error);
+    this.#book.dueAt = Number.POSITIVE_INFINITY;
+  }
+
+  // What the server says.
+
+  received(frame: ClaimFrame): void {
+    const entry = this.#book.entries.get(frame.id);
+    if (frame.t === "granted") this.#granted(frame, entry);
+    else if (frame.t === "lost") this.#lost(frame, entry);
+    else if (entry !== undefined) this.#answered(frame, entry);
+  }
+
+  #answered(frame: Exclude<ClaimFrame, Granted | LostFrame>, entry: Entry<Call>): void {
+    const { call, hold } = entry;
+    switch (frame.t) {
+      case "queued":
+        entry.queued = true;
+        return;
+      case "timeout":
+        return this.#book.fail(entry, new LockTimeoutError(keyOf(entry)));
+      case "cancelled":
+        return this.#book.fail(entry, waitEnded("cancelled"));
+      case "refused":
+        return this.#refused(frame, entry);
+      case "extended":
+        if (hold !== undefined) {
+          hold.ttl = frame.ttl;
+          hold.leaseUntil = leaseUntil(entry.sentAt ?? this.#book.now, frame.expires_in);
+          this.#book.isDue(hold.leaseUntil);
+        }
+        break;
+      case "released":
+        this.#book.remove(entry);
+        if (call !== undefined) this.#book.emit({ kind: "answered", call, frame });
+        if (hold !== undefined) this.#released(frame, hold);
+        return;
+      case "status":
+      case "list":
+        break;
+      case "revoked":
+        return;
+    }
+    this.#book.remove(entry);
+    if (call !== undefined) this.#book.emit({ kind: "answered", call, frame });
+  }
+
+  #granted(frame: Granted, entry: Entry<Call> | undefined): void {
+    const { holds, now } = this.#book;
+    if (entry === undefined) {
+      // Told twice, or not wanted any more.
+      if (!holds.has(frame.id)) this.#book.letGo(undefined, frame.key, frame.token, this.#byToken(frame.token));
+      return;
+    }
+    const sentAt = entry.sentAt ?? now;
+    const { heardAt, rttMs } = this.#heartbeat;
+    // What was acked before the grant came was heard before it was granted.
+    this.#hold(frame, entry, entry.queued ? grantedAfterWait(Math.max(sentAt, heardAt), now, rttMs) : sentAt);
+  }
+
+  /** The entry is granted; what is left of its lease was told at some moment not before `since`. */
+  #hold(told: Granted | ClaimTold, entry: Entry<Call>, since: number): void {
+    const book = this.#book;
+    const until = leaseUntil(since, told.expires_in);
+    book.remove(entry);
+    let { hold } = entry;
+    if (hold === undefined) {
+      hold = {
+        key: told.key,
+        token: told.token ?? "",
+        fence: told.fence ?? 0,
+        mode: told.mode,
+        id: entry.id,
+        session: book.session ?? "",
+        keep: entry.frame.t === "acquire" && entry.frame.keep === true,
+        ttl: told.ttl,
+        leaseUntil: until,
+        open: 1,
+        busy: false,
+        entries: new Set(),
+      };
+      book.holds.set(entry.id, hold);
+    } else {
+      // Re-entry never shortens a lease.
+      hold.leaseUntil = Math.max(hold.leaseUntil, until);
+      hold.ttl = told.ttl ?? hold.ttl;
+    }
+    book.isDue(hold.leaseUntil);
+    if (entry.call !== undefined) book.emit({ kind: "granted", call: entry.call, hold });
+  }
+
+  #lost(frame: LostFrame, entry: Entry<Call> | undefined): void {
+    const reason = frame.reason as LossReason;
+    const hold = this.#book.holds.get(frame.id) ?? entry?.hold;
+    const error = new LockLostError(frame.key, reason, frame.by);
+    if (hold !== undefined) this.#book.lose(hold, error);
+    else if (entry === undefined) return;
+    else if (entry.frame.t !== "acquire") this.#book.fail(entry, error);
+    // The whole session goes; the acquire queues anew in the next one.
+    else if (reason === "dropped") entry.sentAt = undefined;
+    else this.#book.fail(entry, waitEnded(reason));
+  }
+
+  #released(frame: Released, hold: Held<Call>): void {
+    if (frame.depth === 0) this.#book.lose(hold, "released");
+    else this.#book.finish(hold);
+  }
+
+  #refused(frame: RefusedFrame, entry: Entry<Call>): void {
+    const book = this.#book;
+    const { hold } = entry;
+    if (frame.retryable && (entry.frame.t === "release" || frame.code === "draining")) {
+      // Nobody could have the key if a release were dropped here.
+      entry.sentAt = undefined;
+      entry.resendAt = book.now + (frame.retry_after_ms ?? RESEND_MS);
+      book.isDue(entry.resendAt);
+      if (hold !== undefined && entry.frame.t !== "acquire") hold.busy = false;
+    } else if (hold !== undefined && frame.code === "unknown_token") {
+      book.lose(hold, "unknown");
+    } else {
+      if (hold !== undefined && entry.frame.t === "extend") hold.leaseUntil = entry.leaseBefore;
+      book.fail(entry, errorOf(frame, keyOf(entry)));
+    }
+  }
+
+  /** After a resume: what the server says against what is remembered here. */
+  #reconcile(told: Map<string, ClaimTold>, helloAt: number): void {
+    const book = this.#book;
+    for (const hold of book.holds.values()) {
+      const claim = told.get(hold.id);
+      told.delete(hold.id);
+      if (hold.session !== book.session) continue;
+      if (claim?.state === "holding") {
+        hold.leaseUntil = leaseUntil(helloAt, claim.expires_in);
+        book.isDue(hold.leaseUntil);
+      } else if (hold.open > 0) {
+        book.lose(hold, (claim?.outcome as LossReason | undefined) ?? "unknown");
+      }
+      // Else its last release is sent again, and the answer says how it ended.
+    }
+    for (const entry of Array.from(book.entries.values())) {
+      if (entry.frame.t !== "acquire" || entry.hold !== undefined) continue;
+      const claim = told.get(entry.id);
+      told.delete(entry.id);
+      if (claim === undefined) entry.sentAt = undefined;
+      else if (claim.state === "waiting") entry.queued = true;
+      else if (claim.state === "holding") this.#hold(claim, entry, helloAt);
+      else if (claim.outcome === "timed_out") book.fail(entry, new LockTimeoutError(keyOf(entry)));
+      else if (claim.outcome === "revoked") book.fail(entry, waitEnded("revoked"));
+      else book.renew(entry);
+    }
+    for (const claim of told.values()) {
+      if (claim.state !== "gone") book.cancel(claim.id);
+    }
+  }
+
+  #byToken(token: string): Held<Call> | undefined {
+    return this.#book.find((held) => held.token === token);
+  }
+}
+
+function keyOf(entry: Entry<unknown>): string {
+  return "key" in entry.frame ? entry.frame.key : "";
+}
+
+/** Somebody else ended a wait. */
+function waitEnded(reason: string): LatchkeyError {
+  return new UnavailableError(reason, `the wait for the lock was ended: ${reason}`);
+}

@@ -1,0 +1,67 @@
+/** Time as the client counts it: the clocks of the runtime, its timer, and how they are made safe against suspend. */
+
+/** What the client needs from the runtime besides sockets; tests put virtual time here. */
+export interface Ports {
+  /** Monotonic ms. May stand still while the machine is suspended. */
+  readonly mono: () => number;
+  /** Wall clock, ms since the epoch. May jump. */
+  readonly wall: () => number;
+  /** Calls `run` once, about `ms` from now. Returns what calls it off. */
+  readonly timer: (ms: number, run: () => void) => () => void;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
+}
+
+export const systemPorts: Ports = {
+  mono: () => performance.now(),
+  wall: () => Date.now(),
+  timer: (ms, run) => {
+    const id = setTimeout(run, ms);
+    return () => clearTimeout(id);
+  },
+  random: () => Math.random(),
+};
+
+/**
+ * While locks are held the time is looked at this often, ms. A timer that was set before a suspend may count
+ * only the time awake, so without this a lease could end unnoticed long after the machine woke up.
+ */
+export const CHECK_MS = 1_000;
+
+/** Differences between the two clocks below this are rounding and drift, ms. */
+const NOISE_MS = 50;
+
+/**
+ * A clock that counts sleep. It runs with the monotonic clock and jumps ahead whenever the wall clock has got ahead
+ * of it, as after a suspend in which the monotonic clock stood still. So whatever is due by either clock is due by this
+ * one. A wall clock that is set back changes nothing; one that is set forward makes leases end early, which is the safe side.
+ */
+export function awakeClock(ports: Ports): () => number {
+  let skewMs = ports.wall() - ports.mono();
+  let sleptMs = 0;
+  return () => {
+    const monoMs = ports.mono();
+    const changeMs = ports.wall() - monoMs - skewMs;
+    if (Math.abs(changeMs) > NOISE_MS) {
+      skewMs += changeMs;
+      sleptMs += Math.max(0, changeMs);
+    }
+    return monoMs + sleptMs;
+  };
+}
+
+/** Resolves after `ms`; rejects with the signal's reason when that aborts first. */
+export function pause(ports: Ports, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      cancel();
+      reject(signal?.reason as Error);
+    };
+    const cancel = ports.timer(ms, () => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    });
+    if (signal?.aborted === true) stop();
+    else signal?.addEventListener("abort", stop, { once: true });
+  });
+}

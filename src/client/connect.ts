@@ -1,0 +1,58 @@
+import type { BackoffOptions } from "./backoff.ts";
+import { type Ports, systemPorts } from "./clock.ts";
+import type { Locks, OnError } from "./locks.ts";
+import { SessionClient } from "./session-client.ts";
+import type { Auth, WebSocketConstructor } from "./session-socket.ts";
+import type { ConnectionStatus } from "./session-types.ts";
+
+export interface ConnectOptions {
+  /** An API key, or what gets one: called for each attempt to connect. */
+  readonly auth?: Auth | undefined;
+  /** Default `default`. */
+  readonly space?: string | undefined;
+  /**
+   * How long the session, with all it holds, shall live on without a connection, ms; the server may cap it. Default 0: a lost
+   * connection releases everything at once. It counts from the last heartbeat, so it helps only when it is longer than
+   * the ping interval and the time that a reconnect takes together.
+   */
+  readonly grace?: number | undefined;
+  /** Any JSON of at most 1 024 bytes, shown to others beside what the session holds. */
+  readonly meta?: unknown;
+  /** Default the global one. */
+  readonly WebSocket?: WebSocketConstructor | undefined;
+  /** Closes the client. */
+  readonly signal?: AbortSignal | undefined;
+  /** Hears of failures that no call can report. Must not throw. */
+  readonly onError?: OnError | undefined;
+  /** Must not throw. */
+  readonly onStatus?: ((status: ConnectionStatus) => void) | undefined;
+  readonly reconnect?: ReconnectOptions | undefined;
+}
+
+export interface ReconnectOptions extends BackoffOptions {
+  /** An attempt, from asking for the credential to the welcome, fails after this long, ms. Default 10 000. */
+  readonly timeoutMs?: number;
+  /** A connection that stayed up this long was a success, and the waits start small again, ms. Default 5 000. */
+  readonly minUptimeMs?: number;
+  /** From 0 up to, not including, 1. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+export interface Client extends Locks, AsyncDisposable {
+  /** Resolves with the first welcome; rejects with `SessionClosedError` when the client is closed before. */
+  readonly ready: Promise<void>;
+  readonly connection: ConnectionStatus;
+  /** The public id of the session, if there is one. */
+  readonly session: string | undefined;
+  /** Releases everything and says good-bye; nothing can be asked any more. Resolves when the socket is closed, within a second. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a session at `url`: `http(s)://` or `ws(s)://`, with or without the path `/v1/session`. Returns at once; calls wait
+ * for the connection. One that is lost is made again by itself. What was held is lost then (save with a `grace`), and
+ * acquires that still wait queue anew with the time that is left to them. `ports`: other clocks and timers than the runtime's.
+ */
+export function connect(url: string, options: ConnectOptions = {}, ports: Ports = systemPorts): Client {
+  return new SessionClient(url, options, ports);
+}

@@ -1,0 +1,167 @@
+/**
+ * What can go wrong, one class for each decision that a caller takes; `code` tells the cases of a class apart.
+ * No message ever shows a token, a resume secret or an API key.
+ */
+
+/** Why a lock ended without its own release. */
+export type LossReason =
+  /** Its lease ran out. */
+  | "expired"
+  /** Somebody took it. */
+  | "stolen"
+  /** The connection of its session was lost, or was silent for too long. */
+  | "dropped"
+  /** An operator ended it. */
+  | "revoked"
+  /** Somebody who knows its token let it go. */
+  | "released"
+  /** Its acquire was withdrawn. */
+  | "cancelled"
+  /** This client was closed. */
+  | "closed"
+  /** So long ago that the server has forgotten, or the token never held. */
+  | "unknown";
+
+/** Who ended somebody else's lock, as far as the server says. */
+export interface By {
+  readonly session?: string;
+  readonly meta?: unknown;
+  readonly message?: string;
+}
+
+export interface Loss {
+  readonly reason: LossReason;
+  readonly by?: By;
+}
+
+interface Details {
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** The base of all errors of this package. */
+export class LatchkeyError extends Error {
+  override readonly name: string = "LatchkeyError";
+  /** Stable, for programs; the message is for people. */
+  readonly code: string;
+  /** Whether the same call may succeed later, unchanged. */
+  readonly retryable: boolean;
+
+  constructor(code: string, message: string, details: Details = {}) {
+    super(message, "cause" in details ? { cause: details.cause } : undefined);
+    this.code = code;
+    this.retryable = details.retryable ?? false;
+  }
+}
+
+/** The lock was not free within `timeout`, and never held. */
+export class LockTimeoutError extends LatchkeyError {
+  override readonly name = "LockTimeoutError";
+  readonly key: string;
+
+  constructor(key: string, details: Details = {}) {
+    super("timeout", `lock ${show(key)} was not granted in time`, { retryable: true, ...details });
+    this.key = key;
+  }
+}
+
+/** The lock was held and ended. Whatever it protects must no longer be touched. */
+export class LockLostError extends LatchkeyError implements Loss {
+  override readonly name = "LockLostError";
+  readonly key: string;
+  readonly reason: LossReason;
+  declare readonly by?: By;
+
+  constructor(key: string, reason: LossReason, by?: By) {
+    super("lost", `lock ${show(key)} is lost: ${reason}`);
+    this.key = key;
+    this.reason = reason;
+    if (by !== undefined) this.by = by;
+  }
+}
+
+/** The client is closed for good: by `close`, or by a server that must not be asked again. */
+export class SessionClosedError extends LatchkeyError {
+  override readonly name = "SessionClosedError";
+  /** The WebSocket close code that said so; absent when this side closed. */
+  declare readonly closeCode?: number;
+
+  constructor(closeCode?: number, detail?: string) {
+    const why =
+      closeCode === undefined ? "" : ` by the server: ${closeCode}${detail === undefined ? "" : ` (${detail})`}`;
+    super("session_closed", `the client was closed${why}`);
+    if (closeCode !== undefined) this.closeCode = closeCode;
+  }
+}
+
+/** A limit of the server is reached. */
+export class LimitError extends LatchkeyError {
+  override readonly name = "LimitError";
+  /** Which one. */
+  readonly limit: string;
+  declare readonly retryAfterMs?: number;
+
+  constructor(limit: string, message: string, retryAfterMs?: number) {
+    super("limit", message, { retryable: true });
+    this.limit = limit;
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** There was no answer, or the server cannot serve now. Whether the request took effect is not known. */
+export class UnavailableError extends LatchkeyError {
+  override readonly name = "UnavailableError";
+  declare readonly retryAfterMs?: number;
+
+  constructor(code: string, message: string, details: Details & { readonly retryAfterMs?: number | undefined } = {}) {
+    super(code, message, { retryable: true, ...details });
+    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** The credential is missing, wrong (`unauthenticated`) or not permitted to do this (`forbidden`). */
+export class AccessDeniedError extends LatchkeyError {
+  override readonly name = "AccessDeniedError";
+}
+
+/** The request itself does not fit: see `code`, for example `bad_request`, `limit_mismatch`, `depth_limit`. */
+export class RefusedError extends LatchkeyError {
+  override readonly name = "RefusedError";
+}
+
+/** What a `refused` frame and an HTTP problem have in common. */
+export interface Refusal {
+  readonly code: string;
+  readonly detail?: string;
+  readonly retryable?: boolean;
+  readonly limit?: string;
+  readonly reason?: string;
+  readonly retry_after_ms?: number;
+}
+
+export function errorOf(refusal: Refusal, key: string): LatchkeyError {
+  const { code, detail = code, retryable = false, retry_after_ms: retryAfterMs } = refusal;
+  switch (code) {
+    case "timeout":
+      return new LockTimeoutError(key);
+    case "lost":
+    case "unknown_token":
+      return new LockLostError(key, (refusal.reason as LossReason | undefined) ?? "unknown");
+    case "limit":
+      return new LimitError(refusal.limit ?? "unknown", detail, retryAfterMs);
+    case "unauthenticated":
+    case "forbidden":
+      return new AccessDeniedError(code, detail);
+    case "internal":
+    case "unavailable":
+    case "draining":
+    case "cancelled":
+      return new UnavailableError(code, detail, { retryAfterMs });
+    default:
+      return new RefusedError(code, detail, { retryable });
+  }
+}
+
+function show(key: string): string {
+  return JSON.stringify(key);
+}

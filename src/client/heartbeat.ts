@@ -1,0 +1,74 @@
+import { marginMs } from "./lease.ts";
+
+/**
+ * What the client knows about the life of its session on the server.
+ *
+ * Let s be the send time of the last frame of ours that we know was heard: the hello that was welcomed, or the pong
+ * that was acked. (Acks come in the order of the pongs, so the oldest unacked pong is the one an ack is for. When in
+ * doubt that is the earlier one, which is the safe side.) The server heard it at h >= s, and ends the session:
+ *
+ * - without a grace, on close or on silence: not before h + deadline >= s + deadline, as long as nobody closes.
+ *   A close ends it at once, so a close that we see means that all is lost now.
+ * - with a grace it suspends the session at c, the moment it learns of the close or h + deadline, and ends it at
+ *   c + grace. Of c we only know c >= h >= s: a proxy may have told the server of a drop right after that frame and told us
+ *   nothing, or much later. So while disconnected only s + grace is safe, not "now + grace" and not s + deadline + grace.
+ *
+ * Hence: a connection without an ack since s is dead at `deadAt` = s + deadline - margin, and once it is closed or dead,
+ * holdings are believed until `suspendedUntil` = s + grace - margin, which may be over already. A grace that shall bridge
+ * a reconnect must therefore be longer than the ping interval plus the time the reconnect takes.
+ */
+export class Heartbeat {
+  #heardAt = 0;
+  #deadlineMs = 0;
+  #graceMs = 0;
+  #rttMs = 0;
+  #pongsAt: number[] = [];
+
+  /** The grace that the server has granted, ms. */
+  get graceMs(): number {
+    return this.#graceMs;
+  }
+
+  /** The send time of the last frame that the server is known to have heard. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
+  /** The latest round trip that was measured, ms. */
+  get rttMs(): number {
+    return this.#rttMs;
+  }
+
+  get deadAt(): number {
+    return this.#heardAt + this.#deadlineMs - marginMs(this.#deadlineMs);
+  }
+
+  get suspendedUntil(): number {
+    return this.#heardAt + this.#graceMs - marginMs(this.#graceMs);
+  }
+
+  /** A new connection: no pong of the old one will be acked. */
+  connected(): void {
+    this.#pongsAt = [];
+  }
+
+  welcomed(helloAt: number, now: number, deadlineMs: number, graceMs: number): void {
+    this.#heard(helloAt, now);
+    this.#deadlineMs = deadlineMs;
+    this.#graceMs = graceMs;
+  }
+
+  ponged(now: number): void {
+    this.#pongsAt.push(now);
+  }
+
+  acked(now: number): void {
+    const sentAt = this.#pongsAt.shift();
+    if (sentAt !== undefined) this.#heard(sentAt, now);
+  }
+
+  #heard(sentAt: number, now: number): void {
+    this.#heardAt = sentAt;
+    this.#rttMs = now - sentAt;
+  }
+}

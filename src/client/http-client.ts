@@ -1,0 +1,290 @@
+/** The same locks over plain HTTP, for programs that cannot keep a connection, such as edge functions. */
+
+import { HTTP_TIMEOUT_MAX_MS } from "../protocol/limits.ts";
+import { awakeClock, type Ports, systemPorts } from "./clock.ts";
+import { LockLostError, LockTimeoutError, RefusedError, UnavailableError } from "./errors.ts";
+import { HttpHold } from "./http-hold.ts";
+import { type Fetch, type HttpAnswer, HttpRequests } from "./http-request.ts";
+import { grantedAfterWait, leaseUntil } from "./lease.ts";
+import { Grant, LockHandle } from "./lock.ts";
+import type {
+  AcquireOptions,
+  Extension,
+  KeyList,
+  KeyStatus,
+  ListOptions,
+  Lock,
+  LockSet,
+  Locks,
+  Mode,
+  OnError,
+  ReleaseResult,
+} from "./locks.ts";
+import type { Auth } from "./session-socket.ts";
+import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
+import { tryAcquire, withLock } from "./with-lock.ts";
+
+/** How long anything but a wait may be without an answer, repeats included, ms. */
+const ANSWER_MS = 10_000;
+
+/** How long after an acquire's timeout its answer may still arrive, ms. */
+const OVERRUN_MS = 2_000;
+
+/** The longest time that an answer is taken to travel, ms. Nothing measures it, and an answer may come after a wait. */
+const TRAVEL_MAX_MS = 1_000;
+
+export interface HttpOptions {
+  readonly auth?: Auth | undefined;
+  /** Default `default`. */
+  readonly space?: string | undefined;
+  /** Default the global one. */
+  readonly fetch?: Fetch | undefined;
+  /** Hears of failures that no call can report, and of those after which a request is sent again. Must not throw. */
+  readonly onError?: OnError | undefined;
+}
+
+export interface HttpAcquireOptions extends AcquireOptions {
+  /** Extend the lease again and again, for as long as the lock is held. Default false: `ttl` is all the time there is. */
+  readonly renew?: boolean | undefined;
+}
+
+export interface HttpClient extends Locks {
+  acquire(key: string, options?: HttpAcquireOptions): Promise<Lock>;
+  tryAcquire(key: string, options?: Omit<HttpAcquireOptions, "timeout">): Promise<Lock | null>;
+  withLock<T>(key: string, work: (lock: Lock) => T | PromiseLike<T>, options?: HttpAcquireOptions): Promise<T>;
+  withLock<T>(
+    keys: readonly string[],
+    work: (locks: LockSet) => T | PromiseLike<T>,
+    options?: HttpAcquireOptions,
+  ): Promise<T>;
+}
+
+/**
+ * A client of the HTTP API at `url`. A lock is held by its token and its lease alone: default 30 s, see `renew`. An acquire
+ * that gets no answer is sent again with the same request id, so it never waits behind itself.
+ */
+export function httpClient(url: string, options: HttpOptions = {}, ports: Ports = systemPorts): HttpClient {
+  return new HttpLocks(url, options, ports);
+}
+
+class HttpLocks implements HttpClient {
+  readonly #ports: Ports;
+  readonly #now: () => number;
+  readonly #onError: OnError;
+  readonly #requests: HttpRequests;
+  readonly #holds = new Set<HttpHold>();
+
+  constructor(url: string, { auth, space, fetch, onError }: HttpOptions, ports: Ports) {
+    this.#ports = ports;
+    this.#now = awakeClock(ports);
+    this.#onError = onError ?? (() => undefined);
+    const send = fetch ?? ((address, init) => globalThis.fetch(address, init));
+    this.#requests = new HttpRequests({ url, space, auth, fetch: send, onError: this.#onError }, ports, this.#now);
+  }
+
+  async acquire(key: string, options: HttpAcquireOptions = {}): Promise<Lock> {
+    const { reentrant, renew = false } = options;
+    options.signal?.throwIfAborted();
+    const outer = reentrant === true ? this.#heldOn(key) : undefined;
+    if (outer === undefined) return this.#handle(await this.#granted(key, options, undefined), renew);
+    outer.open += 1;
+    try {
+      return this.#handle(await this.#granted(key, options, outer), renew);
+    } catch (error) {
+      outer.leave();
+      if (error instanceof LockLostError) outer.end(error);
+      throw error;
+    }
+  }
+
+  tryAcquire(key: string, options?: Omit<HttpAcquireOptions, "timeout">): Promise<Lock | null> {
+    return tryAcquire(this, key, options);
+  }
+
+  withLock<T>(
+    keys: string | readonly string[],
+    work: (held: Lock & LockSet) => T | PromiseLike<T>,
+    options?: HttpAcquireOptions,
+  ): Promise<T> {
+    return withLock(this, this.#now, keys, work, options);
+  }
+
+  async extend(key: string, token: string, ttl: number): Promise<Extension> {
+    const { body } = await this.#post(key, "extend", { token, ttl });
+    return extensionOf(body as never);
+  }
+
+  release(key: string, token: string): Promise<ReleaseResult> {
+    return this.#release(key, token, requestId());
+  }
+
+  async status(key: string): Promise<KeyStatus> {
+    const until = this.#now() + ANSWER_MS;
+    const { body } = await this.#requests.ask({ method: "GET", path: pathOf(key), key, until });
+    return keyStatusOf(body as never);
+  }
+
+  async list({ prefix = "", after, count }: ListOptions = {}): Promise<KeyList> {
+    encoded(prefix);
+    const query = { prefix, after, count: count?.toString() };
+    const until = this.#now() + ANSWER_MS;
+    const { body } = await this.#requests.ask({ method: "GET", path: "/latch", query, key: prefix, until });
+    return keyListOf(body as never);
+  }
+
+  /** One claim after another, each with an id of its own that all its repeats bear, until one is granted or the time is over. */
+  async #granted(key: string, options: AcquireOptions, outer: HttpHold | undefined): Promise<HttpHold> {
+    const { timeout, signal, ttl, mode, limit, meta, steal, message } = options;
+    const path = `${pathOf(key)}/acquire`;
+    const giveUpAt = this.#now() + (timeout ?? Number.POSITIVE_INFINITY);
+    const until = giveUpAt + (timeout === 0 ? ANSWER_MS : OVERRUN_MS);
+    const wanted = outer ? { ttl, token: outer.grant.token, nest: true } : { ttl, mode, limit, meta, steal, message };
+    for (;;) {
+      const wait = Math.ceil(Math.min(Math.max(0, giveUpAt - this.#now()), HTTP_TIMEOUT_MAX_MS));
+      // A timeout that is told with 408 would be sent again by some HTTP clients.
+      const body = { ...wanted, timeout: wait, request_id: requestId(), on_timeout: "ok" };
+      const late = (answer: HttpAnswer): void => this.#letGo(key, answer);
+      const answer = await this.#requests
+        .ask({ method: "POST", path, body, key, until, signal, late })
+        .catch((error) => {
+          // Without an answer the caller's time is over all the same.
+          if (timeout && error instanceof UnavailableError && this.#now() >= giveUpAt) {
+            throw new LockTimeoutError(key, { cause: error });
+          }
+          throw error;
+        });
+      if (answer.body["status"] === "acquired") return this.#hold(answer, outer);
+      if (this.#now() >= giveUpAt) throw new LockTimeoutError(key);
+    }
+  }
+
+  #hold({ body, sentAt, receivedAt }: HttpAnswer, outer: HttpHold | undefined): HttpHold {
+    const told = body as unknown as Acquired;
+    const expiresInMs = told.expires_in ?? undefined;
+    const ttl = told.ttl ?? undefined;
+    // The answer may have come at once or after a wait; nothing tells, so a long way is a wait.
+    const since = grantedAfterWait(sentAt, receivedAt, Math.min(TRAVEL_MAX_MS, (expiresInMs ?? 0) / 4));
+    const until = leaseUntil(since, expiresInMs);
+    if (outer !== undefined) {
+      // Re-entry never shortens a lease.
+      outer.setLease(Math.max(outer.leaseUntil, until), ttl);
+      return outer;
+    }
+    const hold = new HttpHold({
+      grant: new Grant(told),
+      ttl,
+      leaseUntil: until,
+      ports: this.#ports,
+      now: this.#now,
+      onError: this.#onError,
+      onEnd: (ended) => this.#holds.delete(ended),
+    });
+    if (hold.error === undefined) this.#holds.add(hold);
+    return hold;
+  }
+
+  #handle(hold: HttpHold, renew: boolean): Lock {
+    const release = requestId();
+    let left = false;
+    if (renew) hold.renew((signal) => this.#extendHold(hold, undefined, signal));
+    return new LockHandle(hold.grant, {
+      check: () => hold.check(),
+      extend: (ttl) => this.#extendHold(hold, ttl),
+      release: () => {
+        if (!left) hold.leave();
+        left = true;
+        return this.#releaseHold(hold, release);
+      },
+      onError: this.#onError,
+    });
+  }
+
+  async #extendHold(hold: HttpHold, asked: number | undefined, signal?: AbortSignal): Promise<Extension> {
+    if (hold.error !== undefined) throw hold.error;
+    const { key, token } = hold.grant;
+    const ttl = asked ?? hold.ttl;
+    if (ttl === undefined) throw new RefusedError("bad_request", "a lock without a lease needs a ttl to be extended");
+    // It may shorten the lease, as soon as it arrives.
+    hold.setLease(Math.min(hold.leaseUntil, leaseUntil(this.#now(), ttl)), undefined);
+    try {
+      const { body, sentAt } = await this.#post(key, "extend", { token, ttl }, signal);
+      const extension = extensionOf(body as never);
+      hold.setLease(leaseUntil(sentAt, extension.expiresIn), ttl);
+      return extension;
+    } catch (error) {
+      if (error instanceof LockLostError && signal?.aborted !== true) hold.end(error);
+      throw error;
+    }
+  }
+
+  /** One handle's release; `id` is its own, so that trying it again does not count twice. */
+  #releaseHold(hold: HttpHold, id: string): Promise<void> {
+    return hold.inTurn(async () => {
+      if (hold.error !== undefined) throw hold.error;
+      const { key, token } = hold.grant;
+      try {
+        const { depth } = await this.#release(key, token, id);
+        if (depth === 0) hold.end("released");
+      } catch (error) {
+        if (error instanceof LockLostError) hold.end(error);
+        throw error;
+      }
+    });
+  }
+
+  async #release(key: string, token: string, id: string): Promise<ReleaseResult> {
+    const { body } = await this.#post(key, "release", { token, request_id: id });
+    return releaseOf(body);
+  }
+
+  /** A grant that nobody waits for any more. */
+  #letGo(key: string, { body }: HttpAnswer): void {
+    if (body["status"] !== "acquired") return;
+    this.release(key, String(body["token"])).catch((error: unknown) => this.#onError(error, { where: "release" }));
+  }
+
+  #post(key: string, verb: string, body: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<HttpAnswer> {
+    const until = this.#now() + ANSWER_MS;
+    return this.#requests.ask({ method: "POST", path: `${pathOf(key)}/${verb}`, body, key, until, signal });
+  }
+
+  #heldOn(key: string): HttpHold | undefined {
+    for (const hold of this.#holds) {
+      hold.check();
+      if (hold.grant.key === key && hold.open > 0 && hold.error === undefined) return hold;
+    }
+    return undefined;
+  }
+}
+
+interface Acquired {
+  readonly key: string;
+  readonly token: string;
+  readonly fence: number;
+  readonly mode: Mode;
+  /** Null: a session is the lease. */
+  readonly ttl: number | null;
+  readonly expires_in: number | null;
+}
+
+function requestId(): string {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
+}
+
+function pathOf(key: string): string {
+  // URL parsers remove such segments, encoded or not.
+  if (key === "" || key === "." || key === "..") throw badKey(key, "cannot be sent over HTTP");
+  return `/latch/${encoded(key)}`;
+}
+
+function encoded(text: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw badKey(text, "has a lone surrogate, which cannot be sent over HTTP");
+  }
+}
+
+function badKey(key: string, why: string): RefusedError {
+  return new RefusedError("bad_key", `the key ${JSON.stringify(key)} ${why}`);
+}

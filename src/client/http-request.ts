@@ -1,0 +1,174 @@
+/** One request to the HTTP API, sent as often as it takes: requests carry an id, so that a repeat is the same request. */
+
+import { backoffMs } from "./backoff.ts";
+import { pause, type Ports } from "./clock.ts";
+import { errorOf, type Refusal, UnavailableError } from "./errors.ts";
+import type { OnError } from "./locks.ts";
+import type { Auth } from "./session-socket.ts";
+import { addressOf } from "./url.ts";
+
+const SILENCE = "there was no answer in time";
+
+/** The longest delay that timers can count, ms. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+const CODES: Readonly<Record<number, string>> = { 401: "unauthenticated", 403: "forbidden", 429: "limit" };
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  /** Under `/v1`, already encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** For messages. */
+  readonly key: string;
+  /** No answer is waited for after this. */
+  readonly until: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Gets the answer that arrived after all, when nobody waited for it any more. */
+  readonly late?: (answer: HttpAnswer) => void;
+}
+
+export interface HttpAnswer {
+  readonly body: Readonly<Record<string, unknown>>;
+  /** When the request that was answered left, and when the answer began to arrive. */
+  readonly sentAt: number;
+  readonly receivedAt: number;
+}
+
+export interface HttpSettings {
+  readonly url: string;
+  readonly space: string | undefined;
+  readonly auth: Auth | undefined;
+  readonly fetch: Fetch;
+  readonly onError: OnError;
+}
+
+export class HttpRequests {
+  readonly #settings: HttpSettings;
+  readonly #ports: Ports;
+  readonly #now: () => number;
+
+  constructor(settings: HttpSettings, ports: Ports, now: () => number) {
+    // An address that is none must be told at once.
+    addressOf(settings.url, "http", "");
+    this.#settings = settings;
+    this.#ports = ports;
+    this.#now = now;
+  }
+
+  /** Rejects with the reason of the signal, with what the server says, or with `UnavailableError` when `until` has come. */
+  async ask(request: HttpRequest): Promise<HttpAnswer> {
+    for (let failures = 0; ; failures++) {
+      try {
+        return await this.#once(request);
+      } catch (error) {
+        // Whichever way this runtime's fetch says that it was aborted.
+        request.signal?.throwIfAborted();
+        if (!isTransient(error)) throw error;
+        const delayMs = error.retryAfterMs ?? backoffMs(failures, this.#ports.random());
+        if (this.#now() + delayMs >= request.until) throw error;
+        this.#settings.onError(error, { where: "http" });
+        await pause(this.#ports, delayMs, request.signal);
+      }
+    }
+  }
+
+  #once(request: HttpRequest): Promise<HttpAnswer> {
+    const { signal, until, late } = request;
+    const stopped = new AbortController();
+    return new Promise((resolve, reject) => {
+      const stop = (reason: Error): void => {
+        settle();
+        reject(reason);
+        stopped.abort(reason);
+      };
+      const onAbort = (): void => stop(signal?.reason as Error);
+      const leftMs = Math.min(until - this.#now(), TIMER_MAX_MS);
+      const cancelTimer = this.#ports.timer(leftMs, () => stop(new UnavailableError("unavailable", SILENCE)));
+      const settle = (): void => {
+        cancelTimer();
+        signal?.removeEventListener("abort", onAbort);
+      };
+      if (signal?.aborted === true) return onAbort();
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#exchange(request, stopped.signal).then(
+        (answer) => {
+          settle();
+          if (stopped.signal.aborted) late?.(answer);
+          else resolve(answer);
+        },
+        (error: Error) => {
+          settle();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  async #exchange(request: HttpRequest, stopped: AbortSignal): Promise<HttpAnswer> {
+    const { url, fetch } = this.#settings;
+    const { method, path, query = {}, body, key } = request;
+    const address = addressOf(url, "http", `/v1${path}`);
+    for (const [name, value] of Object.entries({ space: this.#settings.space, ...query })) {
+      if (value !== undefined) address.searchParams.set(name, value);
+    }
+    const connection = new AbortController();
+    const hangUp = (): void => connection.abort(stopped.reason);
+    stopped.addEventListener("abort", hangUp, { once: true });
+    let sentAt: number;
+    let receivedAt: number;
+    let response: Response;
+    let text: string;
+    try {
+      const headers = await this.#headers();
+      sentAt = this.#now();
+      const init = { method, headers, signal: connection.signal, ...(body && { body: JSON.stringify(body) }) };
+      response = await fetch(address.href, init);
+      receivedAt = this.#now();
+      // From here on the request has had its effect, so the answer is worth reading whether or not somebody waits.
+      stopped.removeEventListener("abort", hangUp);
+      text = await response.text();
+    } catch (cause) {
+      throw new UnavailableError("unavailable", "the server could not be reached", { cause });
+    }
+    const told = parse(text);
+    if (!response.ok) throw errorOf(refusalOf(response, told), key);
+    if (told === undefined) throw new UnavailableError("unavailable", "the answer is not JSON");
+    return { body: told, sentAt, receivedAt };
+  }
+
+  async #headers(): Promise<Record<string, string>> {
+    const { auth } = this.#settings;
+    const credential = typeof auth === "function" ? await auth() : auth;
+    return credential === undefined ? {} : { authorization: `Bearer ${credential}` };
+  }
+}
+
+/** Nobody knows whether it took effect, so the same request may be sent again. */
+function isTransient(error: unknown): error is UnavailableError {
+  return error instanceof UnavailableError && error.code !== "cancelled";
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A problem says what is wrong; of other answers, a proxy's for example, only the status does. */
+function refusalOf(response: Response, told: Readonly<Record<string, unknown>> | undefined): Refusal {
+  if (typeof told?.["code"] === "string") return told as unknown as Refusal;
+  const { status } = response;
+  const retryAfterMs = Number(response.headers.get("retry-after") ?? Number.NaN) * 1000;
+  return {
+    code: status >= 500 || status === 408 ? "unavailable" : (CODES[status] ?? `http_${status}`),
+    detail: `the server answered ${status}`,
+    ...(retryAfterMs >= 0 && { retry_after_ms: retryAfterMs }),
+  };
+}

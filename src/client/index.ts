@@ -1,0 +1,33 @@
+/** Locks for any JavaScript runtime: `connect` over a WebSocket session, `httpClient` over plain HTTP. */
+
+export { type Client, connect, type ConnectOptions, type ReconnectOptions } from "./connect.ts";
+export {
+  AccessDeniedError,
+  type By,
+  LatchkeyError,
+  LimitError,
+  LockLostError,
+  LockTimeoutError,
+  type Loss,
+  type LossReason,
+  RefusedError,
+  SessionClosedError,
+  UnavailableError,
+} from "./errors.ts";
+export { type HttpAcquireOptions, type HttpClient, httpClient, type HttpOptions } from "./http-client.ts";
+export type {
+  AcquireOptions,
+  Extension,
+  Holder,
+  KeyList,
+  KeyStatus,
+  ListOptions,
+  Lock,
+  Locks,
+  LockSet,
+  Mode,
+  OnError,
+  ReleaseResult,
+} from "./locks.ts";
+export type { Auth, WebSocketConstructor, WebSocketLike } from "./session-socket.ts";
+export type { ConnectionStatus } from "./session-types.ts";

@@ -1,0 +1,107 @@
+/** A granted lock in the caller's hand. */
+
+import { asyncDispose } from "./dispose.ts";
+import { LockLostError, type Loss } from "./errors.ts";
+import type { Extension, Lock, Mode, OnError } from "./locks.ts";
+
+/** One grant, shared by all handles that were nested in it. */
+export class Grant {
+  readonly key: string;
+  readonly token: string;
+  readonly fence: number;
+  readonly mode: Mode;
+  readonly lost: Promise<Loss>;
+  readonly #controller = new AbortController();
+  #tell!: (loss: Loss) => void;
+
+  constructor(granted: Pick<Grant, "key" | "token" | "fence" | "mode">) {
+    this.key = granted.key;
+    this.token = granted.token;
+    this.fence = granted.fence;
+    this.mode = granted.mode;
+    this.lost = new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  lose(error: LockLostError): void {
+    this.#tell({ reason: error.reason, ...(error.by !== undefined && { by: error.by }) });
+    this.#controller.abort(error);
+  }
+}
+
+/** What a handle needs from the client that granted it. */
+export interface Grip {
+  /** Looks at the clock: a lock whose time is over is lost before this returns. */
+  check(): void;
+  extend(ttl: number | undefined): Promise<Extension>;
+  /** Called once; once more after it rejected with something retryable. */
+  release(): Promise<void>;
+  readonly onError: OnError;
+}
+
+export class LockHandle implements Lock {
+  readonly key: string;
+  readonly mode: Mode;
+  readonly token: string;
+  readonly fence: number;
+  readonly lost: Promise<Loss>;
+  readonly #grant: Grant;
+  readonly #grip: Grip;
+  #released: Promise<void> | undefined;
+
+  constructor(grant: Grant, grip: Grip) {
+    this.key = grant.key;
+    this.mode = grant.mode;
+    this.token = grant.token;
+    this.fence = grant.fence;
+    this.lost = grant.lost;
+    this.#grant = grant;
+    this.#grip = grip;
+  }
+
+  get signal(): AbortSignal {
+    // Code that wakes from a suspend may get here before any timer does.
+    this.#grip.check();
+    return this.#grant.signal;
+  }
+
+  extend(ttl?: number): Promise<Extension> {
+    return quiet(
+      this.#released === undefined ? this.#grip.extend(ttl) : Promise.reject(new LockLostError(this.key, "released")),
+    );
+  }
+
+  release(): Promise<void> {
+    this.#released ??= quiet(
+      this.#grip.release().catch((error: unknown) => {
+        if (isRetryable(error)) this.#released = undefined;
+        throw error;
+      }),
+    );
+    return this.#released;
+  }
+
+  /** Never throws: an error here would hide the one of the work. A loss has been told by `signal` already. */
+  async [asyncDispose](): Promise<void> {
+    try {
+      await this.release();
+    } catch (error) {
+      if (!(error instanceof LockLostError)) this.#grip.onError(error, { where: "release" });
+    }
+  }
+}
+
+/** The same promise; nobody needs to look at its rejection. */
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+function isRetryable(error: unknown): boolean {
+  return (error as { retryable?: unknown } | undefined)?.retryable === true;
+}

@@ -1,0 +1,234 @@
+/** Drives the session machine with a socket, a timer and two clocks, and gives its outputs to those who wait for them. */
+
+import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import { awakeClock, CHECK_MS, type Ports } from "./clock.ts";
+import type { Client, ConnectOptions } from "./connect.ts";
+import { asyncDispose } from "./dispose.ts";
+import { Grant, LockHandle } from "./lock.ts";
+import type {
+  AcquireOptions,
+  Extension,
+  KeyList,
+  KeyStatus,
+  ListOptions,
+  Lock,
+  LockSet,
+  OnError,
+  ReleaseResult,
+} from "./locks.ts";
+import { SessionMachine } from "./session-machine.ts";
+import { SessionSocket } from "./session-socket.ts";
+import type { Answer, Ask, ConnectionStatus, Hold, Output } from "./session-types.ts";
+import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
+import { addressOf } from "./url.ts";
+import { tryAcquire, withLock } from "./with-lock.ts";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const MIN_UPTIME_MS = 5_000;
+
+/** How long `close` waits for the socket, ms. */
+const CLOSE_MS = 1_000;
+
+/** Timers are not set further ahead than this, ms. */
+const TIMER_MAX_MS = 60_000;
+
+/** Who waits for an answer. */
+interface Call {
+  resolve(value: never): void;
+  reject(error: unknown): void;
+}
+
+export class SessionClient implements Client {
+  readonly ready: Promise<void>;
+  readonly #options: ConnectOptions;
+  readonly #ports: Ports;
+  readonly #now: () => number;
+  readonly #onError: OnError;
+  readonly #machine: SessionMachine<Call>;
+  readonly #socket: SessionSocket;
+  readonly #grants = new WeakMap<Hold, Grant>();
+  #settleReady!: (error: Error | undefined) => void;
+  #cancelTimer: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(url: string, options: ConnectOptions, ports: Ports) {
+    const { auth, space, grace = 0, meta, signal, onError, reconnect = {} } = options;
+    this.#options = options;
+    this.#ports = ports;
+    this.#now = awakeClock(ports);
+    this.#onError = onError ?? (() => undefined);
+    this.#machine = new SessionMachine({
+      space,
+      grace,
+      meta,
+      backoff: reconnect,
+      minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
+      connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
+      random: reconnect.random ?? ports.random,
+    });
+    this.#socket = new SessionSocket(addressOf(url, "ws", "/v1/session").href, options.WebSocket ?? WebSocket, auth, {
+      opened: (credential) => this.#step((machine, now) => machine.opened(credential, now)),
+      received: (text) => this.#step((machine, now) => machine.received(text, now)),
+      closed: (code) => this.#step((machine, now) => machine.closed(code, now)),
+      onError: this.#onError,
+    });
+    this.ready = new Promise((resolve, reject) => {
+      this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
+    });
+    // Nobody has to look at it.
+    this.ready.catch(() => undefined);
+    this.#step((machine, now) => machine.start(now));
+    const close = (): void => {
+      this.close().catch(() => undefined);
+    };
+    if (signal?.aborted === true) close();
+    else signal?.addEventListener("abort", close, { once: true });
+  }
+
+  get connection(): ConnectionStatus {
+    return this.#machine.status;
+  }
+
+  get session(): string | undefined {
+    return this.#machine.session;
+  }
+
+  acquire(key: string, options: AcquireOptions = {}): Promise<Lock> {
+    const { signal, ...wanted } = options;
+    return new Promise((resolve, reject) => {
+      let waiting = true;
+      const settle = (): void => {
+        waiting = false;
+        signal?.removeEventListener("abort", stop);
+      };
+      const stop = (): void => {
+        if (entry !== undefined) this.#step((machine, now) => machine.cancel(entry, now));
+        reject(signal?.reason as Error);
+      };
+      const call = {
+        resolve: (hold: Hold): void => {
+          settle();
+          resolve(this.#handle(hold));
+        },
+        reject: (error: Error): void => {
+          settle();
+          reject(error);
+        },
+      };
+      const isAborted = (): boolean => signal?.aborted === true;
+      const entry = isAborted() ? undefined : this.#step((machine, now) => machine.acquire(call, key, wanted, now));
+      // The step may have told of a loss, and whoever heard that may have aborted the signal.
+      if (isAborted()) stop();
+      else if (waiting) signal?.addEventListener("abort", stop, { once: true });
+    });
+  }
+
+  tryAcquire(key: string, options?: Omit<AcquireOptions, "timeout">): Promise<Lock | null> {
+    return tryAcquire(this, key, options);
+  }
+
+  withLock<T>(
+    keys: string | readonly string[],
+    work: (held: Lock & LockSet) => T | PromiseLike<T>,
+    options?: AcquireOptions,
+  ): Promise<T> {
+    return withLock(this, this.#now, keys, work, options);
+  }
+
+  async extend(key: string, token: string, ttl: number): Promise<Extension> {
+    return extensionOf(await this.#request<Extended>({ t: "extend", key, token, ttl }));
+  }
+
+  async release(key: string, token: string): Promise<ReleaseResult> {
+    return releaseOf(await this.#request<Released>({ t: "release", key, token }));
+  }
+
+  async status(key: string): Promise<KeyStatus> {
+    return keyStatusOf(await this.#request<StatusFrame>({ t: "status", key }));
+  }
+
+  async list(options: ListOptions = {}): Promise<KeyList> {
+    return keyListOf(await this.#request<ListFrame>({ t: "list", ...options }));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve, reject) => {
+      this.#step((machine, now) => machine.close(now));
+      const cancel = this.#ports.timer(CLOSE_MS, resolve);
+      this.#socket.closed.then(() => {
+        cancel();
+        resolve();
+      }, reject);
+    });
+    return this.#closing;
+  }
+
+  [asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
+  #request<Told extends Answer>(frame: Exclude<Ask, { t: "acquire" }>): Promise<Told> {
+    return this.#call((call, machine, now) => machine.request(call, frame, now));
+  }
+
+  #call<Told>(ask: (call: Call, machine: SessionMachine<Call>, now: number) => void): Promise<Told> {
+    return new Promise<Told>((resolve, reject) => {
+      this.#step((machine, now) => ask({ resolve, reject }, machine, now));
+    });
+  }
+
+  #handle(hold: Hold): Lock {
+    let grant = this.#grants.get(hold);
+    if (grant === undefined) {
+      grant = new Grant(hold);
+      this.#grants.set(hold, grant);
+    }
+    return new LockHandle(grant, {
+      check: () => this.#step((machine, now) => machine.tick(now)),
+      extend: async (ttl) =>
+        extensionOf(await this.#call((call, machine, now) => machine.extend(call, hold, ttl, now))),
+      release: () => this.#call((call, machine, now) => machine.release(call, hold, now)),
+      onError: this.#onError,
+    });
+  }
+
+  /** One input to the machine, all that it wants done for it, and the timer for what comes next. */
+  #step<T>(input: (machine: SessionMachine<Call>, now: number) => T): T {
+    const result = input(this.#machine, this.#now());
+    for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
+    this.#cancelTimer?.();
+    const delayMs = Math.ceil(this.#machine.wakeAt - this.#now());
+    if (delayMs !== Number.POSITIVE_INFINITY) {
+      const delayMaxMs = this.#machine.holding ? CHECK_MS : TIMER_MAX_MS;
+      this.#cancelTimer = this.#ports.timer(Math.max(0, Math.min(delayMs, delayMaxMs)), () => {
+        this.#step((machine, now) => machine.tick(now));
+      });
+    }
+    return result;
+  }
+
+  #do(output: Output<Call>): void {
+    switch (output.kind) {
+      case "connect":
+        return this.#socket.open();
+      case "send":
+        return this.#socket.send(output.text);
+      case "disconnect":
+        return this.#socket.hangUp(output.code);
+      case "granted":
+        return output.call.resolve(output.hold as never);
+      case "answered":
+        return output.call.resolve(output.frame as never);
+      case "failed":
+        return output.call.reject(output.error);
+      case "lost":
+        return this.#grants.get(output.hold)?.lose(output.error);
+      case "status":
+        if (output.status === "connected" || output.status === "closed") this.#settleReady(output.error);
+        return this.#options.onStatus?.(output.status);
+      case "trouble":
+        return this.#onError(output.error, { where: output.where });
+    }
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * A session as seen by a client, without input or output: time, texts and closes come in as arguments, and what is to be
+ * done comes out of `take`. Each step first serves what is over by the clock, so a lock whose time has passed is lost
+ * before anything else is looked at.
+ */
+
+import { CLOSE, FATAL_CLOSE_CODES } from "../protocol/close.ts";
+import type { ClientFrame } from "../protocol/frames.ts";
+import { PROTOCOL_VERSION } from "../protocol/limits.ts";
+import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
+import { ACK, PING, PONG } from "../protocol/server-frames.ts";
+import { backoffMs, laterMs } from "./backoff.ts";
+import { ClaimTable } from "./claim-table.ts";
+import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import type { Ask, ConnectionStatus, Entry, Hold, Output, SessionSettings, Wanted } from "./session-types.ts";
+
+/** `idle`: waits for the next attempt. `greeting`: hello is sent. */
+type State = "idle" | "connecting" | "greeting" | "open" | "closed";
+
+/** The server is there, but asks to come back later. */
+const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
+
+export class SessionMachine<Call> {
+  readonly #settings: SessionSettings;
+  readonly #outputs: Output<Call>[] = [];
+  readonly #heartbeat = new Heartbeat();
+  readonly #claims: ClaimTable<Call>;
+  #status: ConnectionStatus = "connecting";
+  #state: State = "idle";
+  /** Not `open`: when the next attempt begins, or the present one has failed. */
+  #stateUntil = Number.POSITIVE_INFINITY;
+  /** When hello was sent, and when it was welcomed. */
+  #helloAt = 0;
+  #openedAt = 0;
+  /** Kept over a loss of the connection, to resume with. */
+  #session: Welcome | undefined;
+  /** Without a connection: holdings are lost then. */
+  #believedUntil = Number.POSITIVE_INFINITY;
+  #failures = 0;
+  #retryAfterMs: number | undefined;
+  /** What the server said before it closed. */
+  #complaint: string | undefined;
+
+  constructor(settings: SessionSettings) {
+    this.#settings = settings;
+    this.#claims = new ClaimTable(this.#heartbeat, (output) => this.#outputs.push(output));
+  }
+
+  /** The next thing to do. */
+  take(): Output<Call> | undefined {
+    return this.#outputs.shift();
+  }
+
+  /** Call `tick` then. */
+  get wakeAt(): number {
+    return Math.min(this.#dueAt(), this.#claims.dueAt);
+  }
+
+  /** Whether anything is held: then a suspend of the machine must not go unnoticed. */
+  get holding(): boolean {
+    return this.#claims.holding;
+  }
+
+  get status(): ConnectionStatus {
+    return this.#status;
+  }
+
+  /** The public id of the session, if there is one. */
+  get session(): string | undefined {
+    return this.#session?.session;
+  }
+
+  tick(now: number): void {
+    this.#claims.setTime(now);
+    if (now >= this.#dueAt()) this.#serve(now);
+    this.#claims.serve();
+  }
+
+  // The connection.
+
+  start(now: number): void {
+    this.#stateUntil = now;
+    this.tick(now);
+  }
+
+  /** The socket is open. `auth`: the credential for this attempt. */
+  opened(auth: string | undefined, now: number): void {
+    this.tick(now);
+    if (this.#state !== "connecting") return;
+    const { space, grace, meta } = this.#settings;
+    const resume = this.#session && { session: this.#session.session, secret: this.#session.secret };
+    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, resume });
+    this.#state = "greeting";
+    this.#helloAt = now;
+    this.#complaint = undefined;
+    this.#heartbeat.connected();
+  }
+
+  received(text: string, now: number): void {
+    this.tick(now);
+    if (this.#state !== "greeting" && this.#state !== "open") return;
+    if (text === PING) {
+      this.#outputs.push({ kind: "send", text: PONG });
+      this.#heartbeat.ponged(now);
+    } else if (text === ACK) {
+      this.#heartbeat.acked(now);
+    } else {
+      this.#frame(text, now);
+    }
+  }
+
+  /** The socket is closed, or could not be opened. */
+  closed(code: number | undefined, now: number): void {
+    this.tick(now);
+    if (this.#state === "idle" || this.#state === "closed") return;
+    this.#down(code, now);
+  }
+
+  /** For good. What is held is let go, what waits is refused. */
+  close(now: number): void {
+    this.tick(now);
+    if (this.#state === "closed") return;
+    this.#claims.loseAll("closed", true);
+    if (this.#state === "open") this.#send({ t: "bye" });
+    this.#outputs.push({ kind: "disconnect", code: CLOSE.normal });
+    this.#end(new SessionClosedError());
+  }
+
+  // What callers want.
+
+  acquire(call: Call, key: string, wanted: Wanted, now: number): Entry<Call> {
+    this.tick(now);
+    return this.#claims.acquire(call, key, wanted);
+  }
+
+  cancel(entry: Entry<Call>, now: number): void {
+    this.tick(now);
+    this.#claims.cancel(entry);
+  }
+
+  extend(call: Call, hold: Hold, ttl: number | undefined, now: number): void {
+    this.tick(now);
+    this.#claims.extend(call, hold, ttl);
+  }
+
+  release(call: Call, hold: Hold, now: number): void {
+    this.tick(now);
+    this.#claims.release(call, hold);
+  }
+
+  /** By raw token, or without one. */
+  request(call: Call, frame: Exclude<Ask, { t: "acquire" }>, now: number): void {
+    this.tick(now);
+    this.#claims.request(call, frame);
+  }
+
+  // How it works.
+
+  #dueAt(): number {
+    if (this.#state === "closed") return Number.POSITIVE_INFINITY;
+    if (this.#state === "open") return this.#heartbeat.deadAt;
+    return Math.min(this.#stateUntil, this.#believedUntil);
+  }
+
+  #serve(now: number): void {
+    if (now >= this.#believedUntil) {
+      this.#believedUntil = Number.POSITIVE_INFINITY;
+      this.#claims.loseAll("dropped");
+    }
+    if (this.#state === "idle") {
+      if (now < this.#stateUntil) return;
+      this.#state = "connecting";
+      this.#stateUntil = now + this.#settings.connectTimeoutMs;
+      this.#outputs.push({ kind: "connect" });
+    } else if (now >= this.#dueAt()) {
+      this.#giveUp(now);
+    }
+  }
+
+  /** The connection is dead, whatever the socket says. */
+  #giveUp(now: number): void {
+    this.#down(undefined, now);
+    this.#outputs.push({ kind: "disconnect" });
+  }
+
+  #frame(text: string, now: number): void {
+    let frame: ServerFrame;
+    try {
+      frame = JSON.parse(text) as ServerFrame;
+    } catch (cause) {
+      this.#trouble(new UnavailableError("internal", "the server sent a frame that is not JSON", { cause }));
+      this.#giveUp(now);
+      return;
+    }
+    if (frame.t === "welcome") this.#welcomed(frame, now);
+    else if (frame.t === "draining") this.#retryAfterMs = frame.retry_after_ms;
+    else if (frame.t === "error") {
+      this.#complaint = frame.detail;
+      this.#trouble(errorOf(frame, ""));
+    } else if (this.#state === "open" && typeof frame.id === "string") this.#claims.received(frame);
+  }
+
+  #welcomed(welcome: Welcome, now: number): void {
+    if (this.#state !== "greeting") return;
+    if (this.#session !== undefined && !welcome.resumed) this.#claims.sessionEnded();
+    this.#session = welcome;
+    this.#state = "open";
+    this.#openedAt = now;
+    this.#believedUntil = Number.POSITIVE_INFINITY;
+    this.#heartbeat.welcomed(this.#helloAt, now, welcome.deadline, welcome.grace);
+    this.#setStatus("connected");
+    this.#claims.connected(welcome.session, this.#helloAt, welcome.resumed ? (welcome.claims ?? []) : undefined);
+  }
+
+  /** The connection is lost, or could not be made. */
+  #down(code: number | undefined, now: number): void {
+    if (code !== undefined && FATAL_CLOSE_CODES.has(code)) {
+      this.#claims.loseAll("dropped", true);
+      this.#end(new SessionClosedError(code, this.#complaint));
+      return;
+    }
+    const ended = code === CLOSE.sessionEnded;
+    const refused = ended && this.#state === "greeting" && this.#session !== undefined;
+    if (this.#state === "open" && now - this.#openedAt >= this.#settings.minUptimeMs) this.#failures = 0;
+    this.#state = "idle";
+    if (this.#session === undefined || ended || this.#heartbeat.graceMs === 0) {
+      this.#session = undefined;
+      this.#believedUntil = Number.POSITIVE_INFINITY;
+      this.#claims.sessionEnded();
+    } else {
+      this.#believedUntil = this.#heartbeat.suspendedUntil;
+      this.#claims.suspended();
+    }
+    // A refused resume costs no waiting: the next hello is another one.
+    this.#stateUntil = now + (refused ? 0 : this.#delayMs(code));
+    if (this.#status === "connected") this.#setStatus("reconnecting");
+    if (now >= this.#believedUntil) this.#serve(now);
+  }
+
+  #delayMs(code: number | undefined): number {
+    const { random, backoff } = this.#settings;
+    const toldMs = this.#retryAfterMs;
+    this.#retryAfterMs = undefined;
+    this.#failures += 1;
+    if (toldMs !== undefined) return toldMs;
+    if (code !== undefined && LATER_CODES.has(code)) return laterMs(random(), backoff);
+    return backoffMs(this.#failures - 1, random(), backoff);
+  }
+
+  #end(error: SessionClosedError): void {
+    this.#state = "closed";
+    this.#session = undefined;
+    this.#claims.close(error);
+    this.#setStatus("closed", error);
+  }
+
+  #setStatus(status: ConnectionStatus, error?: LatchkeyError): void {
+    this.#status = status;
+    this.#outputs.push({ kind: "status", status, ...(error && { error }) });
+  }
+
+  #trouble(error: LatchkeyError): void {
+    this.#outputs.push({ kind: "trouble", error, where: "session" });
+  }
+
+  #send(frame: ClientFrame): void {
+    this.#outputs.push({ kind: "send", text: JSON.stringify(frame) });
+  }
+}

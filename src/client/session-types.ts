@@ -1,0 +1,97 @@
+/** What goes into the session machine, what comes out of it, and what it keeps. */
+
+import type { ClientFrame } from "../protocol/frames.ts";
+import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import type { BackoffOptions } from "./backoff.ts";
+import type { LatchkeyError, LockLostError } from "./errors.ts";
+import type { AcquireOptions, Mode } from "./locks.ts";
+
+export interface SessionSettings {
+  readonly space?: string | undefined;
+  /** How long the server shall keep the session without a connection, ms. */
+  readonly grace: number;
+  readonly meta?: unknown;
+  readonly backoff: BackoffOptions;
+  /** A connection counts as a success after this long, ms: one that opens and closes at once is a failure. */
+  readonly minUptimeMs: number;
+  /** An attempt to connect, from the credential to the welcome, may take this long, ms. */
+  readonly connectTimeoutMs: number;
+  readonly random: () => number;
+}
+
+/** `connecting` until the first welcome, `connected`, `reconnecting` after a loss, `closed` for good. */
+export type ConnectionStatus = "connecting" | "connected" | "reconnecting" | "closed";
+
+/** What the machine wants done, in this order. `Call` is whatever the caller gave to recognise a call by. */
+export type Output<Call> =
+  /** Get a credential, open a socket, and say `opened` or `closed`. */
+  | { readonly kind: "connect" }
+  | { readonly kind: "send"; readonly text: string }
+  /** Close the socket, or give up opening it. Nothing it says later counts. */
+  | { readonly kind: "disconnect"; readonly code?: number }
+  | { readonly kind: "granted"; readonly call: Call; readonly hold: Hold }
+  | { readonly kind: "answered"; readonly call: Call; readonly frame: Answer }
+  | { readonly kind: "failed"; readonly call: Call; readonly error: LatchkeyError }
+  /** Everybody who works under this hold must stop. */
+  | { readonly kind: "lost"; readonly hold: Hold; readonly error: LockLostError }
+  | { readonly kind: "status"; readonly status: ConnectionStatus; readonly error?: LatchkeyError }
+  /** Nobody asked, but somebody should know. */
+  | { readonly kind: "trouble"; readonly error: LatchkeyError; readonly where: string };
+
+export type Answer = Extended | Released | StatusFrame | ListFrame;
+
+/** A lock as granted to this session, shared by nested acquires. */
+export interface Hold {
+  readonly key: string;
+  readonly token: string;
+  readonly fence: number;
+  readonly mode: Mode;
+  /** The lease as asked last, ms. */
+  readonly ttl: number | undefined;
+}
+
+export type Wanted = Omit<AcquireOptions, "signal">;
+
+/** What can be asked in a session. The table adds the id, and the timeout of an acquire. */
+export type Ask = WithoutId<Extract<ClientFrame, { t: "acquire" | "extend" | "release" | "status" | "list" }>>;
+
+type WithoutId<Frame> = Frame extends unknown ? Omit<Frame, "id"> : never;
+
+/** A request without a final answer. */
+export interface Entry<Call> {
+  /** Absent: nobody waits for the answer. */
+  readonly call: Call | undefined;
+  readonly frame: Ask;
+  /** An acquire's own timeout, as asked, ms. */
+  readonly timeout: number | undefined;
+  /** The caller is told then that it failed. Infinity: only the server's word or the loss of the hold ends it. */
+  readonly giveUpAt: number;
+  /** Nested acquire, extend, release: the hold it is about. It fails when that is lost. */
+  readonly hold: Held<Call> | undefined;
+  id: string;
+  /** When it was sent in this session; undefined: it has to be sent. */
+  sentAt: number | undefined;
+  /** The server said "later": it is sent again then. */
+  resendAt: number;
+  /** Acquire: the server said that it waits, so its grant comes unasked. */
+  queued: boolean;
+  /** Extend: the end of the lease before it was sent. */
+  leaseBefore: number;
+}
+
+/** A hold as the table keeps it. */
+export interface Held<Call> extends Hold {
+  /** Of its acquire. */
+  readonly id: string;
+  /** The session that it was granted to. A kept lock outlives it. */
+  readonly session: string;
+  readonly keep: boolean;
+  ttl: number | undefined;
+  leaseUntil: number;
+  /** Handles that were not released, and nested acquires on their way. 0: its last release is on its way. */
+  open: number;
+  /** An extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
+  busy: boolean;
+  readonly entries: Set<Entry<Call>>;
+  error?: LockLostError;
+}

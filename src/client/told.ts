@@ -1,0 +1,29 @@
+/** What a server tells, as the wire says it, made into what the client's interface promises. */
+
+import type { HolderTold, KeyTold } from "../protocol/server-frames.ts";
+import type { Extension, Holder, KeyList, KeyStatus, ReleaseResult } from "./locks.ts";
+
+export function keyStatusOf({ key, status, holders, waiting, limit }: KeyTold): KeyStatus {
+  return { key, status, holders: holders.map(holderOf), waiting, ...(limit !== undefined && { limit }) };
+}
+
+export function keyListOf({ keys, next }: { readonly keys: readonly KeyTold[]; readonly next?: string }): KeyList {
+  return { keys: keys.map(keyStatusOf), ...(next !== undefined && { next }) };
+}
+
+export function extensionOf(told: {
+  readonly fence: number;
+  readonly ttl: number;
+  readonly expires_in: number;
+}): Extension {
+  return { fence: told.fence, ttl: told.ttl, expiresIn: told.expires_in };
+}
+
+export function releaseOf({ depth, already }: { readonly depth?: number; readonly already?: boolean }): ReleaseResult {
+  return { depth: depth ?? 0, already: already === true };
+}
+
+/** HTTP says null where the session is the lease. */
+function holderOf({ expires_in: expiresIn, ...holder }: HolderTold): Holder {
+  return expiresIn === undefined || expiresIn === null ? holder : { ...holder, expiresIn };
+}
