@@ -1,0 +1,105 @@
+/** Latchkey on Deno. Run this file to start a server from the environment, or import it to embed one. */
+
+// — types —
+
+import { startFromEnvironment } from "../src/cli/serve.ts";
+import type { Admission } from "../src/host/host.ts";
+import type { Socket } from "../src/host/ports.ts";
+import { type Core, createCore, isOurs, isUpgrade, startServer } from "../src/latchkey.ts";
+import { notAnUpgrade } from "../src/latchkey.ts";
+import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
+import { openSqlite } from "../src/stores/node-sqlite.ts";
+
+export type { LatchkeyOptions, RunningServer, ServeOptions };
+
+/** Latchkey inside a server of your own. */
+export interface Latchkey extends AsyncDisposable {
+  /** Answers what is for Latchkey; undefined for anything else, so that `latchkey.fetch(…) ?? yours(…)` serves both. */
+  readonly fetch: (request: Request) => Promise<Response> | undefined;
+  readonly close: () => Promise<void>;
+}
+
+// — serve —
+
+export function serve(options: ServeOptions = {}): Promise<RunningServer> {
+  return startServer(options, openSqlite, (core, hostname, port) => {
+    // Whoever starts the server prints its address; without `onListen` Deno prints one as well.
+    const server = Deno.serve({ hostname, port, onListen: () => {} }, wire(core));
+    return { port: server.addr.port, stop: () => server.shutdown() };
+  });
+}
+
+export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
+  const core = createCore(options, openSqlite);
+  const answer = wire(core);
+  return {
+    fetch: (request) => (isOurs(request.url) ? answer(request) : undefined),
+    close: core.close,
+    [Symbol.asyncDispose]: core.close,
+  };
+}
+
+// — socket —
+
+let socketCount = 0;
+
+class DenoSocket implements Socket {
+  readonly id: string = `deno-${++socketCount}`;
+  readonly #ws: WebSocket;
+
+  constructor(ws: WebSocket) {
+    this.#ws = ws;
+  }
+
+  get buffered(): number {
+    return this.#ws.bufferedAmount;
+  }
+
+  send(text: string): boolean {
+    // A closing socket would swallow the message without a word.
+    if (this.#ws.readyState !== WebSocket.OPEN) return false;
+    this.#ws.send(text);
+    return true;
+  }
+
+  close(code: number, reason: string): void {
+    this.#ws.close(code, reason);
+  }
+}
+
+// — wiring —
+
+function wire({ host }: Core): (request: Request) => Promise<Response> {
+  return async (request) => {
+    if (!isUpgrade(request)) return host.fetch(request);
+    // Before the upgrade: after it Deno lets nobody read the request.
+    const admission = host.admit(request);
+    if (admission instanceof Response) return admission;
+    return upgrade(request, admission, (ws) => {
+      const socket = new DenoSocket(ws);
+      // Nothing may be sent before `open`: Deno throws.
+      ws.onopen = () => host.opened(socket, { admission });
+      ws.onmessage = ({ data }) => {
+        if (typeof data === "string") host.message(socket, data);
+        else host.binary(socket);
+      };
+      // A peer that vanishes makes an `error` and then a `close` with code 0: the second tells the end, once.
+      ws.onclose = () => host.closed(socket);
+    });
+  };
+}
+
+function upgrade(request: Request, { protocol }: Admission, accept: (ws: WebSocket) => void): Response {
+  try {
+    // Deno would ping by itself, and an answered ping proves nothing about the peer's JavaScript: the heartbeat of the
+    // protocol decides, alone.
+    const options = { idleTimeout: 0, ...(protocol !== undefined && { protocol }) };
+    const { socket, response } = Deno.upgradeWebSocket(request, options);
+    accept(socket);
+    return response;
+  } catch {
+    return notAnUpgrade();
+  }
+}
+
+if (import.meta.main) await startFromEnvironment(serve);

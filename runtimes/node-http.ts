@@ -1,0 +1,39 @@
+/** What Node leaves to the program: upgrade requests are not read and not refused for it, nor does a server end by itself. */
+
+import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+
+export function isWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/** The upgrade request as the web's type; undefined when its target or host make no URL. */
+export function requestOf(incoming: IncomingMessage): Request | undefined {
+  const url = `http://${incoming.headers.host ?? ""}${incoming.url ?? "/"}`;
+  if (!URL.canParse(url)) return undefined;
+  const headers = new Headers();
+  for (let i = 0; i + 1 < incoming.rawHeaders.length; i += 2) {
+    headers.append(incoming.rawHeaders[i] ?? "", incoming.rawHeaders[i + 1] ?? "");
+  }
+  return new Request(url, { headers });
+}
+
+/** Node has detached the socket from HTTP by now, so the answer is written by hand, and the socket is ended with it. */
+export async function refuse(socket: Duplex, response: Response): Promise<void> {
+  const body = Buffer.from(await response.arrayBuffer());
+  const head = [`HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}`];
+  for (const [name, value] of response.headers) head.push(`${name}: ${value}`);
+  head.push(`content-length: ${body.length}`, "connection: close", "", "");
+  // The end alone would leave a peer that never ends its side with an open socket.
+  socket.end(Buffer.concat([Buffer.from(head.join("\r\n"), "latin1"), body]), () => socket.destroy());
+}
+
+/** Whoever does not take their answer meanwhile cannot keep the server from ending. */
+const STOP_MAX_MS = 1000;
+
+/** Resolves when no connection is left. Those without a call under way are closed at once. */
+export async function stop(server: Server): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), STOP_MAX_MS);
+  await new Promise((resolve) => server.close(resolve));
+  clearTimeout(timer);
+}

@@ -1,0 +1,153 @@
+/** Latchkey on Node. Run this file to start a server from the environment, or import it to embed one. */
+
+// — types —
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { getRequestListener } from "@hono/node-server";
+import { type WebSocket, WebSocketServer } from "ws";
+import { startFromEnvironment } from "../src/cli/serve.ts";
+import type { Socket } from "../src/host/ports.ts";
+import { type Core, createCore, isOurs, startServer } from "../src/latchkey.ts";
+import { notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/latchkey.ts";
+import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
+import { openSqlite } from "../src/stores/node-sqlite.ts";
+import { isWebSocket, refuse, requestOf, stop } from "./node-http.ts";
+
+export type { LatchkeyOptions, RunningServer, ServeOptions };
+
+/** Latchkey inside a server of your own. */
+export interface Latchkey extends AsyncDisposable {
+  /** For a server's `request`: answers what is for Latchkey; false for anything else, so that `… || yours(…)` serves both. */
+  readonly request: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
+  /** The same for a server's `upgrade`. */
+  readonly upgrade: (incoming: IncomingMessage, connection: Duplex, head: Buffer) => boolean;
+  readonly close: () => Promise<void>;
+}
+
+// — serve —
+
+export function serve(options: ServeOptions = {}): Promise<RunningServer> {
+  return startServer(options, openSqlite, async (core, hostname, port) => {
+    const { answer, upgrade } = wire(core);
+    // Some HTTP clients (Java's) offer an upgrade to HTTP/2 with each request, to be ignored: Node would take it.
+    const server = createServer({ shouldUpgradeCallback: isWebSocket }, answer).on("upgrade", upgrade);
+    await once(server.listen(port, hostname), "listening");
+    return { port: (server.address() as AddressInfo).port, stop: () => stop(server) };
+  });
+}
+
+export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
+  const core = createCore(options, openSqlite);
+  const { answer, upgrade } = wire(core);
+  return {
+    request(incoming, outgoing) {
+      const isMine = isOurs(incoming.url ?? "/");
+      if (isMine) answer(incoming, outgoing);
+      return isMine;
+    },
+    upgrade(incoming, connection, head) {
+      const isMine = isOurs(incoming.url ?? "/");
+      if (isMine) upgrade(incoming, connection, head);
+      return isMine;
+    },
+    close: core.close,
+    [Symbol.asyncDispose]: core.close,
+  };
+}
+
+// — socket —
+
+let socketCount = 0;
+
+class NodeSocket implements Socket {
+  readonly id: string = `node-${++socketCount}`;
+  readonly #ws: WebSocket;
+  readonly #connection: Duplex;
+
+  constructor(ws: WebSocket, connection: Duplex) {
+    this.#ws = ws;
+    this.#connection = connection;
+  }
+
+  get buffered(): number {
+    return this.#ws.bufferedAmount;
+  }
+
+  send(text: string): boolean {
+    if (this.#ws.readyState !== this.#ws.OPEN) return false;
+    // All that one tick sends to a socket leaves in one write, where ws would make one for each message.
+    if (this.#connection.writableCorked === 0) {
+      this.#connection.cork();
+      process.nextTick(() => this.#connection.uncork());
+    }
+    this.#ws.send(text);
+    return true;
+  }
+
+  close(code: number, reason: string): void {
+    this.#ws.close(code, reason);
+  }
+}
+
+// — wiring —
+
+interface Wired {
+  readonly answer: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+  readonly upgrade: (incoming: IncomingMessage, connection: Duplex, head: Buffer) => void;
+}
+
+function wire({ host, onError }: Core): Wired {
+  const listener = getRequestListener(
+    async (request, { outgoing }) => {
+      const response = await host.fetch(request);
+      // Whoever hung up just before the answer does not have the lock that it tells of.
+      const isLost = (): boolean => !outgoing.writableFinished;
+      if (outgoing.closed) host.undelivered(response);
+      else outgoing.once("close", () => isLost() && host.undelivered(response));
+      return response;
+    },
+    { overrideGlobalObjects: false },
+  );
+  const protocols = new WeakMap<IncomingMessage, string>();
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: RECEIVED_BYTES_MAX,
+    perMessageDeflate: false,
+    handleProtocols: (_offered, incoming) => protocols.get(incoming) ?? false,
+  });
+
+  const answer: Wired["answer"] = (incoming, outgoing) => {
+    listener(incoming, outgoing).catch((error: unknown) => onError(error, { where: "http" }));
+  };
+
+  const upgrade: Wired["upgrade"] = (incoming, connection, head) => {
+    // A client that breaks off makes an error, which without a listener would end the process.
+    connection.on("error", () => connection.destroy());
+    const request = isWebSocket(incoming) ? requestOf(incoming) : undefined;
+    const admission = request === undefined ? notAnUpgrade() : host.admit(request);
+    if (admission instanceof Response) {
+      refuse(connection, admission).catch((error: unknown) => onError(error, { where: "upgrade" }));
+      return;
+    }
+    if (admission.protocol !== undefined) protocols.set(incoming, admission.protocol);
+    server.handleUpgrade(incoming, connection, head, (ws) => {
+      const socket = new NodeSocket(ws, connection);
+      ws.on("message", (data: Buffer, isBinary) => {
+        if (isBinary) host.binary(socket);
+        else host.message(socket, data.toString());
+      });
+      // A broken frame or connection: `close` follows and tells the end, once.
+      ws.on("error", () => {});
+      ws.on("close", () => host.closed(socket));
+      host.opened(socket, { admission });
+    });
+  };
+
+  return { answer, upgrade };
+}
+
+if (import.meta.main) await startFromEnvironment(serve);

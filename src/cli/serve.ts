@@ -1,0 +1,77 @@
+/** Starts a server from the environment: the same lines and signals on every runtime. */
+
+import process from "node:process";
+import type { RunningServer, ServeOptions } from "../options.ts";
+import { parseSettings, type Settings } from "./settings.ts";
+
+/** A process manager that waits 5 s before it kills must find the process gone. */
+const DRAIN_MAX_MS = 4_500;
+
+export async function startFromEnvironment(serve: (options: ServeOptions) => Promise<RunningServer>): Promise<void> {
+  const parsed = parseSettings(process.env);
+  if (!parsed.ok) {
+    fail(...parsed.errors);
+    return;
+  }
+  const { settings, color } = parsed;
+  let server: RunningServer;
+  try {
+    server = await serve(settings);
+  } catch (error) {
+    fail(explain(error, settings));
+    return;
+  }
+  onSignal(server);
+  console.log(greeting(server.url, settings, color && process.stdout.isTTY));
+}
+
+function fail(...lines: readonly string[]): void {
+  for (const line of lines) console.error(`latchkey: ${line}`);
+  process.exitCode = 1;
+}
+
+/** The first signal drains, the second ends at once. */
+function onSignal(server: RunningServer): void {
+  let isEnding = false;
+  const end = (): void => {
+    if (isEnding) process.exit(1);
+    isEnding = true;
+    setTimeout(() => process.exit(0), DRAIN_MAX_MS);
+    server.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        console.error("latchkey: error while shutting down:", error);
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGTERM", end);
+  process.on("SIGINT", end);
+}
+
+/** What usually keeps a server from starting, as one line. */
+function explain(error: unknown, { hostname, port }: Settings): string {
+  const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
+  const address = `${hostname}:${port}`;
+  if (code === "EADDRINUSE" || name === "AddrInUse")
+    return `${address} is in use by another program: choose another PORT`;
+  if (code === "EACCES" || name === "PermissionDenied") return `${address} may not be opened: choose a PORT above 1023`;
+  if (code === "EADDRNOTAVAIL" || name === "AddrNotAvailable") return `${hostname} is no address of this machine`;
+  return String(message ?? error);
+}
+
+function greeting(url: string, { db, keys }: Settings, color: boolean): string {
+  const authorization = keys.length > 0 ? ` -H "Authorization: Bearer $LATCHKEY_KEY"` : "";
+  const latch = `${url}/v1/latch/demo`;
+  return [
+    `Latchkey listens on ${color ? `\u001b[1m${url}\u001b[0m` : url}`,
+    db === undefined
+      ? "Locks are kept in memory only: they end with this process."
+      : `Locks that outlive their connection are kept in ${db}.`,
+    "",
+    `  curl${authorization} ${latch}/acquire -d '{"ttl":30000}'`,
+    `  curl${authorization} ${latch}/release -d '{"token":"…"}'`,
+    `  curl${authorization} ${latch}`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,130 @@
+/** The environment as settings. A wrong value stops the start with one line that says what was expected. */
+
+import type { ApiKey } from "../host/settings.ts";
+import { isLoopback } from "../address.ts";
+import { HOSTNAME_DEFAULT, PORT_DEFAULT, type ServeOptions } from "../options.ts";
+import {
+  DEADLINE_DEFAULT_MS,
+  GRACE_MAX_DEFAULT_MS,
+  PING_DEFAULT_MS,
+  TTL_DEFAULT_MS,
+  TTL_MAX_MS,
+  TTL_MIN_MS,
+} from "../protocol/limits.ts";
+import { formatDuration, parseDuration } from "./duration.ts";
+import { parseKeys } from "./keys.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Settings extends ServeOptions {
+  readonly hostname: string;
+  readonly port: number;
+  readonly keys: readonly ApiKey[];
+  readonly heartbeatMs: number;
+  readonly deadlineMs: number;
+}
+
+export type ParsedSettings =
+  | { readonly ok: true; readonly settings: Settings; readonly color: boolean }
+  | { readonly ok: false; readonly errors: readonly string[] };
+
+/** Says what was expected, after the variable's name, and gives nothing back. */
+export type Fail = (expected: string) => undefined;
+
+type Parse<T> = (text: string, fail: Fail) => T | undefined;
+
+const DB_DEFAULT = "latchkey.db";
+const HEARTBEAT_MIN_MS = 100;
+const HEARTBEAT_MAX_MS = 10 * 60 * 1000;
+const DEADLINE_MAX_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PREFIX_CHARS_MAX = 64;
+
+/** A variable that is set to nothing counts as not set. */
+export function parseSettings(environment: Environment): ParsedSettings {
+  const errors: string[] = [];
+  const read = <T>(name: string, fallback: T, parse: Parse<T>): T => {
+    const text = environment[name];
+    if (text === undefined || text === "") return fallback;
+    const fail: Fail = (expected) => void errors.push(`${name}: ${expected}`);
+    return parse(text, fail) ?? fallback;
+  };
+
+  const adapter = read("LOCK_ADAPTER", "sqlite", oneOf("memory", "sqlite"));
+  const db = read("LATCHKEY_DB", DB_DEFAULT, (text) => text);
+  const settings: Settings = {
+    hostname: read("HOST", HOSTNAME_DEFAULT, parseHostname),
+    port: read("PORT", PORT_DEFAULT, parsePort),
+    db: adapter === "memory" ? undefined : db,
+    sync: read("LATCHKEY_SYNC", "normal", oneOf("normal", "full")),
+    prefix: read("LOCK_PREFIX", "", parsePrefix),
+    keys: read("LATCHKEY_KEYS", [], parseKeys),
+    origins: read("LATCHKEY_ORIGINS", [], parseOrigins),
+    ttlDefaultMs: read("LOCK_TTL", TTL_DEFAULT_MS, duration(TTL_MIN_MS, TTL_MAX_MS)),
+    heartbeatMs: read("LATCHKEY_HEARTBEAT", PING_DEFAULT_MS, duration(HEARTBEAT_MIN_MS, HEARTBEAT_MAX_MS)),
+    deadlineMs: read("LATCHKEY_DEADLINE", DEADLINE_DEFAULT_MS, duration(HEARTBEAT_MIN_MS, DEADLINE_MAX_MS)),
+    graceMaxMs: read("LATCHKEY_GRACE_MAX", GRACE_MAX_DEFAULT_MS, duration(0, DAY_MS)),
+    quarantineMs: read("LATCHKEY_QUARANTINE", 0, duration(0, DAY_MS)),
+  };
+  const color = read("NO_COLOR", true, () => false);
+
+  // Rules between variables are looked at only when each is right by itself, lest one mistake is told twice.
+  if (errors.length === 0) errors.push(...contradictions(settings));
+  return errors.length === 0 ? { ok: true, settings, color } : { ok: false, errors };
+}
+
+function contradictions({ deadlineMs, heartbeatMs, hostname, keys }: Settings): string[] {
+  const found: string[] = [];
+  if (deadlineMs <= heartbeatMs) {
+    found.push(
+      `LATCHKEY_DEADLINE: must be longer than LATCHKEY_HEARTBEAT, which is ${formatDuration(heartbeatMs)}: a session is asked for a sign of life before it is given up`,
+    );
+  }
+  if (keys.length === 0 && !isLoopback(hostname)) {
+    found.push(
+      `HOST: without LATCHKEY_KEYS only this machine may reach the server, so HOST must be 127.0.0.1, ::1 or localhost`,
+    );
+  }
+  return found;
+}
+
+function duration(minMs: number, maxMs: number): Parse<number> {
+  const range = `from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
+  return (text, fail) => {
+    const ms = parseDuration(text);
+    if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
+    return fail(`must be a duration ${range}, such as 500ms, 30s or 5m; a bare number counts ms`);
+  };
+}
+
+function oneOf<T extends string>(...words: readonly T[]): Parse<T> {
+  return (text, fail) => words.find((word) => word === text) ?? fail(`must be ${words.join(" or ")}`);
+}
+
+function parseHostname(text: string, fail: Fail): string | undefined {
+  return /^[A-Za-z0-9.:[\]_%-]{1,253}$/.test(text) ? text : fail("must be an address or a host name, without a port");
+}
+
+function parsePort(text: string, fail: Fail): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return port <= 65_535 ? port : fail("must be a whole number from 0 to 65535, where 0 takes a free port");
+}
+
+function parsePrefix(text: string, fail: Fail): string | undefined {
+  const isShort = text.length <= PREFIX_CHARS_MAX && /^[!-~]+$/.test(text);
+  return isShort ? text : fail(`must be at most ${PREFIX_CHARS_MAX} visible ASCII characters`);
+}
+
+/** Compared character by character with what browsers send, so a form that no browser sends is a mistake. */
+function parseOrigins(text: string, fail: Fail): readonly string[] | undefined {
+  const origins = text.split(",").map((origin) => origin.trim());
+  if (origins.every(isOrigin)) return origins;
+  return fail("must be origins as browsers send them, such as https://app.example.com, separated by commas");
+}
+
+function isOrigin(text: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#]+$/.test(text) || !URL.canParse(text)) return false;
+  const { origin } = new URL(text);
+  // Schemes of browser extensions have no origin in the standard's words, though browsers send one.
+  return origin === text || (origin === "null" && text !== "null");
+}
