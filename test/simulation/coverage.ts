@@ -1,0 +1,56 @@
+import type { Effect } from "../../src/core/effect.ts";
+
+/** How often each kind of thing happened, so that a run can show that it was about something. */
+export class Coverage {
+  readonly counts: Map<string, number> = new Map();
+
+  add(name: string, times = 1): void {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + times);
+  }
+
+  addEffects(effects: readonly Effect[]): void {
+    for (const effect of effects) this.#addEffect(effect);
+  }
+
+  addAll(other: Coverage): void {
+    for (const [name, times] of other.counts) this.add(name, times);
+  }
+
+  #addEffect(effect: Effect): void {
+    this.add(`effect ${effect.kind}`);
+    switch (effect.kind) {
+      case "refused":
+        this.add(`refused ${effect.code}`);
+        if (effect.limit !== undefined) this.add(`limit ${effect.limit}`);
+        return;
+      case "ended":
+        if (effect.again) this.add("ended again");
+        else this.add(`${effect.held ? "held" : "waited"}, ${effect.outcome}`);
+        if (effect.by !== undefined) this.add("ended by another");
+        return;
+      case "lost":
+        this.add(`lost ${effect.reason}`);
+        return;
+      case "granted":
+        if (effect.reentrant) this.add(effect.depth > 1 ? "nested" : "re-entered");
+        else this.add(effect.mode);
+        return;
+      case "session_ended":
+        this.add(`session ${effect.reason}`);
+        return;
+      case "released":
+        if (effect.already) this.add(effect.depth > 0 ? "unnested already" : "released already");
+        else if (effect.depth > 0) this.add("unnested");
+        return;
+      case "list":
+        if (effect.more) this.add("list goes on");
+        return;
+      case "opened":
+      case "resumed":
+      case "queued":
+      case "extended":
+      case "revoked":
+      case "status":
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { DEFAULT_LIMITS } from "../../src/core/index.ts";
+import type { EngineLimits } from "../../src/core/index.ts";
+import { Random } from "./random.ts";
+
+/** What the world can do in a step. Each is one class of things that happen to a lock server. */
+export type Deed =
+  | "deliver"
+  | "open"
+  | "resume"
+  | "resumeWrong"
+  | "drop"
+  | "bye"
+  | "acquire"
+  | "try"
+  | "reenter"
+  | "nest"
+  | "steal"
+  | "mismatch"
+  | "cancel"
+  | "hangUp"
+  | "extend"
+  | "release"
+  | "repeatSame"
+  | "repeatOther"
+  | "repeatRelease"
+  | "staleToken"
+  | "foreignToken"
+  | "revokeKey"
+  | "revokeSession"
+  | "status"
+  | "list"
+  | "tick"
+  | "crashBeforeCommit"
+  | "crashBeforeDelivery";
+
+/** How time goes between two steps. */
+export type Pace = "still" | "creep" | "jump" | "oversleep" | "exact" | "backwards";
+
+/** Everything that is drawn for one seed. Printed on a failure, and enough to run it again. */
+export interface WorldOptions {
+  readonly seed: number;
+  readonly steps: number;
+  /** `auditor`: what the engine does is not compared with the model, so that the invariants stand alone. */
+  readonly judge: "both" | "auditor";
+  readonly keys: readonly string[];
+  /** For each key the limit that is usually asked for, or undefined for a plain lock. */
+  readonly keyLimits: readonly (number | undefined)[];
+  readonly limits: EngineLimits;
+  readonly persist: "outliving" | "all";
+  /** How many sessions the world wants to have, and how many callers without one. */
+  readonly sessions: number;
+  readonly callers: number;
+  /** A commit gathers up to so many steps. */
+  readonly batchMax: number;
+  /** After each start of a server; 0 = none. */
+  readonly quarantineMs: number;
+  /** The serial is reserved ahead in blocks of this size. */
+  readonly serialBlock: number;
+  /** The smallest unit of time, ms. A coarse one makes many deadlines equal. */
+  readonly tickMs: number;
+  /** Deeds and paces by how often they are done; 0 = never under this seed. */
+  readonly deeds: Readonly<Record<Deed, number>>;
+  readonly paces: Readonly<Record<Pace, number>>;
+  /** How likely a command is delayed, sent twice, or overtakes another one. */
+  readonly late: number;
+  readonly duplicate: number;
+  readonly reorder: number;
+  /** How likely a claim is of that kind. */
+  readonly shared: number;
+  readonly keep: number;
+  readonly grace: number;
+  readonly leased: number;
+  readonly anonymous: number;
+  /** Leases and waits are drawn up to about this, ms. */
+  readonly ttlMaxMs: number;
+  readonly timeoutMaxMs: number;
+}
+
+/**
+ * Draws a world by the swarm method: most classes of faults are left out of most seeds, because a world in which everything
+ * happens always is a world in which nothing goes on long enough to go wrong.
+ */
+export function drawOptions(seed: number, steps: number, judge: WorldOptions["judge"] = "both"): WorldOptions {
+  const random = new Random(seed);
+  const keys = drawKeys(random);
+  return {
+    seed,
+    steps,
+    judge,
+    keys,
+    keyLimits: keys.map(() => (random.chance(0.25) ? random.between(1, 4) : undefined)),
+    limits: drawLimits(random),
+    persist: random.chance(0.7) ? "outliving" : "all",
+    sessions: random.between(1, 7),
+    callers: random.between(0, 5),
+    batchMax: random.chance(0.7) ? 1 : random.between(2, 6),
+    quarantineMs: random.chance(0.2) ? random.between(1, 60) * 50 : 0,
+    serialBlock: random.pick([1, 8, 100, 1000]),
+    tickMs: random.pick([0.25, 1, 1, 1, 1, 25, 50]),
+    deeds: drawDeeds(random),
+    paces: {
+      still: random.between(1, 12),
+      creep: random.between(1, 12),
+      exact: random.between(0, 4),
+      jump: random.chance(0.5) ? 0.2 : 0,
+      oversleep: random.chance(0.6) ? random.between(1, 3) : 0,
+      backwards: random.chance(0.5) ? random.between(1, 3) : 0,
+    },
+    late: random.chance(0.6) ? random.between(1, 6) / 10 : 0,
+    duplicate: random.chance(0.5) ? random.between(1, 3) / 10 : 0,
+    reorder: random.chance(0.5) ? random.between(1, 8) / 10 : 0,
+    shared: random.pick([0, 0.2, 0.5, 0.8]),
+    keep: random.pick([0, 0, 0.3, 0.6]),
+    grace: random.pick([0, 0.5, 1]),
+    leased: random.pick([0.1, 0.5, 0.9]),
+    anonymous: random.pick([0, 0.2, 0.5, 0.9]),
+    ttlMaxMs: random.pick([100, 300, 2000, 60_000]),
+    timeoutMaxMs: random.pick([20, 200, 2000, 60_000]),
+  };
+}
+
+/** Names that a careless implementation mixes up: one starts with another, and code units sort unlike code points. */
+const KEYS = ["/foo", "/foobar", "/fo", "", "\uffff", "\u{10000}", "\ud800", "\udfff", "__proto__", "10", "9"];
+
+function drawKeys(random: Random): string[] {
+  const names = random.shuffled(KEYS);
+  if (random.chance(0.8)) return names.slice(0, random.between(1, 3));
+  return [...names, ...Array.from({ length: 20 }, (_, i) => `/key/${i}`)];
+}
+
+function drawLimits(random: Random): EngineLimits {
+  const small = (name: keyof EngineLimits, min: number, max: number): number =>
+    random.chance(0.25) ? random.between(min, max) : DEFAULT_LIMITS[name];
+  return {
+    keysMax: small("keysMax", 1, 3),
+    waitersPerKeyMax: small("waitersPerKeyMax", 1, 4),
+    claimsPerSessionMax: small("claimsPerSessionMax", 1, 5),
+    callerClaimsMax: small("callerClaimsMax", 1, 6),
+    sessionsMax: small("sessionsMax", 1, 5),
+    // The model looks at everything that it remembers, at every step.
+    endedMax: random.chance(0.5) ? random.between(0, 12) : 150,
+    depthMax: random.chance(0.5) ? random.between(1, 4) : DEFAULT_LIMITS.depthMax,
+  };
+}
+
+function drawDeeds(random: Random): Record<Deed, number> {
+  const some = (probability: number, max: number): number =>
+    random.chance(probability) ? (random.between(1, 10) * max) / 10 : 0;
+  const isNestful = random.chance(0.05);
+  return {
+    deliver: 10,
+    open: 4,
+    resume: 4,
+    acquire: random.between(6, 20),
+    release: random.between(2, 14),
+    try: some(0.7, 4),
+    reenter: some(0.6, 4),
+    nest: isNestful ? 60 : some(0.6, 6),
+    repeatRelease: isNestful ? 30 : some(0.6, 3),
+    steal: some(0.4, 3),
+    mismatch: some(0.4, 2),
+    cancel: some(0.7, 5),
+    hangUp: some(0.6, 4),
+    extend: some(0.7, 5),
+    resumeWrong: some(0.4, 1),
+    drop: some(0.8, 3),
+    bye: some(0.6, 1.5),
+    repeatSame: some(0.7, 5),
+    repeatOther: some(0.5, 2),
+    staleToken: some(0.6, 4),
+    foreignToken: some(0.5, 2),
+    revokeKey: some(0.4, 1),
+    revokeSession: some(0.4, 0.7),
+    status: some(0.6, 2),
+    list: some(0.5, 2),
+    tick: some(0.6, 2),
+    crashBeforeCommit: some(0.4, 1),
+    crashBeforeDelivery: some(0.4, 1),
+  };
+}

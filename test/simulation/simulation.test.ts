@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import type { Effect, RefusalCode } from "../../src/core/effect.ts";
+import type { Outcome } from "../../src/core/lifecycle.ts";
+import type { LimitName } from "../../src/core/limits.ts";
+import { Coverage } from "./coverage.ts";
+import { Auditor } from "./invariants.ts";
+import { drawOptions } from "./options.ts";
+import type { Deed, Pace, WorldOptions } from "./options.ts";
+import { Random } from "./random.ts";
+import { SEED_REGRESSIONS, STORY_REGRESSIONS } from "./regressions.ts";
+import type { SeedRegression, StoryRegression } from "./regressions.ts";
+import { Server } from "./server.ts";
+import { Store } from "./store.ts";
+import { simulate } from "./world.ts";
+
+const SEEDS = 300;
+const STEPS = 2500;
+const BATCH = 25;
+
+describe("the engine does what the model predicts, and every promise holds", () => {
+  const coverage = new Coverage();
+  const batches = Array.from({ length: SEEDS / BATCH }, (_, i) => 1 + i * BATCH);
+
+  it.each(batches)(`${BATCH} seeds from %i`, (first) => {
+    for (let seed = first; seed < first + BATCH; seed++) {
+      coverage.addAll(simulate(drawOptions(seed, STEPS)).coverage);
+    }
+  });
+
+  it("the worlds were about everything that they are meant to be about", () => {
+    const rare = Object.entries(expectedCoverage()).filter(([name, min]) => (coverage.counts.get(name) ?? 0) < min);
+    expect(rare).toEqual([]);
+  });
+});
+
+describe("the auditor needs no model", () => {
+  it("finds nothing wrong with the engine alone", () => {
+    for (let seed = 1; seed <= 20; seed++) simulate(drawOptions(seed, 1000, "auditor"));
+  });
+});
+
+describe("seeds", () => {
+  it("one seed always tells the same story, another seed another one", () => {
+    const hashes = [1, 2, 1].map((seed) => simulate(drawOptions(seed, 500)).hash);
+    expect(hashes[2]).toBe(hashes[0]);
+    expect(hashes[1]).not.toBe(hashes[0]);
+  });
+});
+
+describe("what once went wrong", () => {
+  it.each(SEED_REGRESSIONS.map((regression) => [regression.why, regression] as const))("%s", (_why, regression) => {
+    simulate(optionsOf(regression));
+  });
+
+  it.each(STORY_REGRESSIONS.map((regression) => [regression.why, regression] as const))("%s", (_why, regression) => {
+    tell(regression);
+  });
+});
+
+function optionsOf({ seed, steps, options, limits, deeds }: SeedRegression): WorldOptions {
+  const drawn = drawOptions(seed, steps);
+  return { ...drawn, ...options, limits: { ...drawn.limits, ...limits }, deeds: { ...drawn.deeds, ...deeds } };
+}
+
+/** Every step is compared with the model, as in a world. */
+function tell({ story, limits }: StoryRegression): void {
+  const drawn = drawOptions(1, 0);
+  const wide = { ...drawn.limits, sessionsMax: 10, callerClaimsMax: 10, claimsPerSessionMax: 10, endedMax: 100 };
+  const options: WorldOptions = { ...drawn, persist: "outliving", quarantineMs: 0, limits: { ...wide, ...limits } };
+  const random = new Random(1);
+  const store = new Store();
+  const auditor = new Auditor();
+  let server = new Server(options, store, random, 0);
+  for (const [now, what] of story) {
+    if (what === "crash") {
+      auditor.crash(options.persist);
+      server = new Server(options, store, random, now);
+    } else server.step(what, now);
+    for (const report of server.commit()) auditor.observe(report);
+  }
+}
+
+/** By name, how often it must have happened at least. The types make sure that nothing new is left out. */
+function expectedCoverage(): Record<string, number> {
+  const effects: Record<Effect["kind"], number> = {
+    opened: 5000,
+    resumed: 5000,
+    session_ended: 5000,
+    queued: 20_000,
+    granted: 50_000,
+    ended: 50_000,
+    lost: 5000,
+    extended: 2000,
+    released: 10_000,
+    revoked: 1000,
+    status: 2000,
+    list: 2000,
+    refused: 20_000,
+  };
+  const refusals: Record<RefusalCode, number> = {
+    limit: 5000,
+    limit_mismatch: 1000,
+    depth_limit: 1000,
+    request_mismatch: 500,
+    unknown_token: 5000,
+    session_ended: 5000,
+  };
+  const limits: Record<LimitName, number> = {
+    keys: 1000,
+    waiters_per_key: 1000,
+    claims_per_session: 1000,
+    caller_claims: 1000,
+    sessions: 1000,
+  };
+  const outcomes: Record<Outcome, number> = {
+    released: 10_000,
+    expired: 10_000,
+    stolen: 1000,
+    dropped: 1000,
+    revoked: 500,
+    cancelled: 500,
+    timed_out: 10_000,
+  };
+  const deeds: Record<Deed, number> = {
+    deliver: 10_000,
+    open: 10_000,
+    resume: 10_000,
+    resumeWrong: 500,
+    drop: 5000,
+    bye: 1000,
+    acquire: 50_000,
+    try: 5000,
+    reenter: 5000,
+    nest: 5000,
+    steal: 1000,
+    mismatch: 1000,
+    cancel: 5000,
+    hangUp: 5000,
+    extend: 5000,
+    release: 10_000,
+    repeatSame: 5000,
+    repeatOther: 1000,
+    repeatRelease: 5000,
+    staleToken: 5000,
+    foreignToken: 1000,
+    revokeKey: 500,
+    revokeSession: 500,
+    status: 2000,
+    list: 2000,
+    tick: 2000,
+    crashBeforeCommit: 500,
+    crashBeforeDelivery: 500,
+  };
+  const paces: Record<Pace, number> = {
+    still: 50_000,
+    creep: 50_000,
+    jump: 1000,
+    oversleep: 10_000,
+    exact: 10_000,
+    backwards: 10_000,
+  };
+  return {
+    ...named("effect", effects),
+    ...named("refused", refusals),
+    ...named("limit", limits),
+    ...named("deed", deeds),
+    ...named("time", paces),
+    ...named("held,", { ...outcomes, timed_out: 0 }),
+    ...named("waited,", { timed_out: 10_000, cancelled: 500, dropped: 500, revoked: 100 }),
+    ...named("lost", { ...outcomes, cancelled: 50, revoked: 50, stolen: 100, dropped: 100, released: 500 }),
+    ...named("lost", { timed_out: 0, unknown: 5000 }),
+    ...named("session", { dropped: 2000, bye: 1000, revoked: 100 }),
+    ...named("fault", { late: 10_000, duplicate: 10_000, reorder: 5000, "after the end": 5000 }),
+    ...named("restored", { holding: 1000, waiting: 500, gone: 5000, session: 1000 }),
+    exclusive: 10_000,
+    shared: 10_000,
+    "re-entered": 2000,
+    nested: 2000,
+    "nest memory full": 50,
+    unnested: 1000,
+    "unnested already": 100,
+    "released already": 1000,
+    "ended again": 1000,
+    "ended by another": 1000,
+    "list goes on": 50,
+    "resumed while connected": 1000,
+    "uncommitted steps lost": 500,
+  };
+}
+
+function named(prefix: string, counts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).map(([name, count]) => [`${prefix} ${name}`, count]));
+}
