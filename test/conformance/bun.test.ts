@@ -1,0 +1,4 @@
+import { bun } from "./runtimes.ts";
+import { conformance } from "./suite.ts";
+
+conformance(bun);

@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { figure } from "./figures.ts";
+import { startServer } from "./server.ts";
+import { openSession } from "./socket.ts";
+import type { Subject } from "./subject.ts";
+
+const WAITERS_MAX = 100_000;
+const CLAIMS_PER_SESSION_MAX = 10_000;
+
+export function crowd({ runtime }: Subject): void {
+  test(
+    "100 000 may wait for a key, the next is refused, and none of those who wait is lost",
+    { timeout: 30_000 },
+    async () => {
+      await using server = await startServer(runtime);
+      using holder = await openSession(server.socketUrl);
+      const held = await holder.acquire("key");
+
+      const startedAt = performance.now();
+      const sessions = Array.from({ length: WAITERS_MAX / CLAIMS_PER_SESSION_MAX }, () => fill(server.socketUrl));
+      const answers = await Promise.all(sessions.map(({ answered }) => answered));
+      figure(runtime, "100 000 waiters queued on one key", [performance.now() - startedAt]);
+      expect(answers).toEqual(sessions.map(() => ({ queued: CLAIMS_PER_SESSION_MAX })));
+
+      const refused = await holder.ask({ t: "acquire", key: "key" }, "refused");
+      expect(refused).toMatchObject({ code: "limit", limit: "waiters_per_key", retryable: true });
+      // A try does not wait, so it is answered as ever.
+      await holder.ask({ t: "acquire", key: "key", timeout: 0 }, "timeout");
+      expect((await holder.status("key")).waiting).toBe(WAITERS_MAX);
+
+      const endedAt = performance.now();
+      for (const { socket } of sessions) socket.terminate();
+      while ((await holder.status("key")).waiting > 0);
+      figure(runtime, "100 000 waiters gone with their sessions", [performance.now() - endedAt]);
+      await holder.release(held);
+      expect(await holder.status("key")).toMatchObject({ status: "free", waiting: 0 });
+    },
+  );
+
+  test("a session may have 10 000 claims, and the next is refused", { timeout: 15_000 }, async () => {
+    await using server = await startServer(runtime);
+    using holder = await openSession(server.socketUrl);
+    await holder.acquire("key");
+    const { socket, answered } = fill(server.socketUrl, 1);
+    expect(await answered).toEqual({ queued: CLAIMS_PER_SESSION_MAX, refused: 1 });
+    socket.terminate();
+  });
+}
+
+/** One session that fills its share of the queue. It counts answers and keeps none, so that it is no slow reader. */
+function fill(
+  url: string,
+  more = 0,
+): { readonly socket: WebSocket; readonly answered: Promise<Record<string, number>> } {
+  const socket = new WebSocket(url, "latchkey.v1", { perMessageDeflate: false });
+  const { promise, resolve, reject } = Promise.withResolvers<Record<string, number>>();
+  const counts: Record<string, number> = {};
+  let open = CLAIMS_PER_SESSION_MAX + more;
+  socket.once("open", () => socket.send('{"t":"hello","v":1}'));
+  socket.once("close", (code) => reject(new Error(`closed with ${code} after ${JSON.stringify(counts)}`)));
+  socket.on("message", (bytes: Buffer) => {
+    const text = bytes.toString();
+    if (text === "ping") return socket.send("pong");
+    if (text === "ack") return undefined;
+    const type = /^\{"t":"(\w+)"/.exec(text)?.[1] ?? text;
+    if (type === "welcome") {
+      for (let id = 0; id < open; id++) socket.send(`{"t":"acquire","id":"${id}","key":"key"}`);
+      return undefined;
+    }
+    counts[type] = (counts[type] ?? 0) + 1;
+    open -= 1;
+    if (open === 0) resolve(counts);
+    return undefined;
+  });
+  return { socket, answered: promise };
+}

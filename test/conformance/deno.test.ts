@@ -1,0 +1,4 @@
+import { deno } from "./runtimes.ts";
+import { conformance } from "./suite.ts";
+
+conformance(deno);

@@ -1,0 +1,32 @@
+/** The runtimes a server runs on, each with the command that starts it and what it is known to do differently. */
+
+import { fileURLToPath } from "node:url";
+
+export interface Runtime {
+  readonly name: string;
+  /** Program and arguments. The binary itself and no wrapper, so that a signal reaches the server. */
+  readonly command: readonly string[];
+}
+
+export const bun: Runtime = { name: "bun", command: [binary("bun"), source("bun")] };
+
+export const deno: Runtime = {
+  name: "deno",
+  command: [binary("deno"), "run", "-A", "--cached-only", "--no-remote", source("deno")],
+};
+
+export const node: Runtime = { name: "node", command: [binary("node"), source("node")] };
+
+export const RUNTIMES: readonly Runtime[] = [bun, deno, node];
+
+function binary(name: string): string {
+  return inRepository(`node_modules/.bin/${name}`);
+}
+
+function source(name: string): string {
+  return inRepository(`runtimes/${name}.ts`);
+}
+
+function inRepository(path: string): string {
+  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
+}

@@ -1,0 +1,19 @@
+/** What a topic of the suite is given: the runtime under test, and a server on it that most tests share. */
+
+import type { Runtime } from "./runtimes.ts";
+
+export interface Subject {
+  readonly runtime: Runtime;
+  readonly url: string;
+  readonly socketUrl: string;
+  /** What that server has printed. */
+  readonly output: string;
+}
+
+let count = 0;
+
+/** A key that no other test uses. */
+export function freshKey(): string {
+  count += 1;
+  return `key-${count}`;
+}

@@ -1,0 +1,66 @@
+/**
+ * What PROTOCOL.md promises, from the outside, over real sockets. One suite for every runtime: where they differ,
+ * the difference is declared in runtimes.ts.
+ */
+
+import { afterAll, beforeAll, describe } from "vitest";
+import { access } from "./access.ts";
+import { calls } from "./calls.ts";
+import { crowd } from "./crowd.ts";
+import { frames } from "./frames.ts";
+import { holding } from "./holding.ts";
+import { liveness } from "./liveness.ts";
+import { names } from "./names.ts";
+import { operation } from "./operation.ts";
+import { queue } from "./queue.ts";
+import { repeats } from "./repeats.ts";
+import type { Runtime } from "./runtimes.ts";
+import { type Server, startServer } from "./server.ts";
+import { sessions } from "./sessions.ts";
+import type { Subject } from "./subject.ts";
+
+const TOPICS = {
+  names,
+  calls,
+  queue,
+  holding,
+  "repeated requests": repeats,
+  frames,
+  sessions,
+  liveness,
+  access,
+  crowd,
+  operation,
+};
+
+export function conformance(runtime: Runtime): void {
+  describe(`on ${runtime.name}`, () => {
+    let server: Server;
+
+    beforeAll(async () => {
+      server = await startServer(runtime);
+    });
+
+    afterAll(async () => {
+      await server[Symbol.asyncDispose]();
+    });
+
+    const subject: Subject = {
+      runtime,
+      get url() {
+        return server.url;
+      },
+      get socketUrl() {
+        return server.socketUrl;
+      },
+      get output() {
+        return server.process.output;
+      },
+    };
+    for (const [name, topic] of Object.entries(TOPICS)) {
+      describe(`the rules of ${name}`, () => {
+        topic(subject);
+      });
+    }
+  });
+}
