@@ -37,7 +37,7 @@ export function serve(options: ServeOptions = {}): Promise<RunningServer> {
   return startServer(options, openSqlite, (core, hostname, port) => {
     const { answer, websocket } = wire(core);
     const server = Bun.serve<Peer>({ hostname, port, fetch: answer, websocket });
-    return { port: server.port ?? port, stop: () => server.stop(true) };
+    return { port: server.port ?? port, stop: () => server.stop(), abort: () => server.stop(true) };
   });
 }
 
@@ -85,7 +85,7 @@ interface Wired {
   readonly websocket: WebSocketHandler<Peer>;
 }
 
-function wire({ host }: Core): Wired {
+function wire({ host, opened, closed }: Core): Wired {
   const answer: Wired["answer"] = async (request, server) => {
     if (!isUpgrade(request)) {
       // Bun cuts a call on which nothing moved for 10 s, and a call may wait for 10 minutes.
@@ -108,7 +108,7 @@ function wire({ host }: Core): Wired {
     sendPings: false,
     open(ws) {
       ws.data.socket = new BunSocket(ws);
-      host.opened(ws.data.socket, { admission: ws.data.admission });
+      opened(ws.data.socket, ws.data.admission);
     },
     message({ data: { socket } }, message) {
       if (socket === undefined) return;
@@ -116,7 +116,7 @@ function wire({ host }: Core): Wired {
       else host.binary(socket);
     },
     close({ data: { socket } }) {
-      if (socket !== undefined) host.closed(socket);
+      if (socket !== undefined) closed(socket);
     },
   };
 

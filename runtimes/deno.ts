@@ -23,9 +23,11 @@ export interface Latchkey extends AsyncDisposable {
 
 export function serve(options: ServeOptions = {}): Promise<RunningServer> {
   return startServer(options, openSqlite, (core, hostname, port) => {
+    const aborter = new AbortController();
     // Whoever starts the server prints its address; without `onListen` Deno prints one as well.
-    const server = Deno.serve({ hostname, port, onListen: () => {} }, wire(core));
-    return { port: server.addr.port, stop: () => server.shutdown() };
+    const options = { hostname, port, signal: aborter.signal, onListen: () => {} };
+    const server = Deno.serve(options, wire(core));
+    return { port: server.addr.port, stop: () => server.shutdown(), abort: () => aborter.abort() };
   });
 }
 
@@ -69,7 +71,7 @@ class DenoSocket implements Socket {
 
 // — wiring —
 
-function wire({ host }: Core): (request: Request) => Promise<Response> {
+function wire({ host, opened, closed }: Core): (request: Request) => Promise<Response> {
   return async (request) => {
     if (!isUpgrade(request)) return host.fetch(request);
     // Before the upgrade: after it Deno lets nobody read the request.
@@ -78,13 +80,13 @@ function wire({ host }: Core): (request: Request) => Promise<Response> {
     return upgrade(request, admission, (ws) => {
       const socket = new DenoSocket(ws);
       // Nothing may be sent before `open`: Deno throws.
-      ws.onopen = () => host.opened(socket, { admission });
+      ws.onopen = () => opened(socket, admission);
       ws.onmessage = ({ data }) => {
         if (typeof data === "string") host.message(socket, data);
         else host.binary(socket);
       };
       // A peer that vanishes makes an `error` and then a `close` with code 0: the second tells the end, once.
-      ws.onclose = () => host.closed(socket);
+      ws.onclose = () => closed(socket);
     });
   };
 }
@@ -93,8 +95,9 @@ function upgrade(request: Request, { protocol }: Admission, accept: (ws: WebSock
   try {
     // Deno would ping by itself, and an answered ping proves nothing about the peer's JavaScript: the heartbeat of the
     // protocol decides, alone.
-    const options = { idleTimeout: 0, ...(protocol !== undefined && { protocol }) };
-    const { socket, response } = Deno.upgradeWebSocket(request, options);
+    const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: 0 });
+    // Deno's own option for it throws when the offered protocols stand in a list without blanks (2.9).
+    if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
     accept(socket);
     return response;
   } catch {

@@ -28,12 +28,18 @@ export async function refuse(socket: Duplex, response: Response): Promise<void> 
   socket.end(Buffer.concat([Buffer.from(head.join("\r\n"), "latin1"), body]), () => socket.destroy());
 }
 
-/** Whoever does not take their answer meanwhile cannot keep the server from ending. */
-const STOP_MAX_MS = 1000;
-
-/** Resolves when no connection is left. Those without a call under way are closed at once. */
-export async function stop(server: Server): Promise<void> {
-  const timer = setTimeout(() => server.closeAllConnections(), STOP_MAX_MS);
-  await new Promise((resolve) => server.close(resolve));
-  clearTimeout(timer);
+/** How a server ends. It must be called before the server listens. */
+export function endingOf(server: Server): { readonly stop: () => Promise<unknown>; readonly abort: () => void } {
+  // Node's own closeAllConnections spares those that have become WebSockets.
+  const connections = new Set<Duplex>();
+  server.on("connection", (connection) => {
+    connections.add(connection);
+    connection.once("close", () => connections.delete(connection));
+  });
+  return {
+    stop: () => new Promise((resolve) => server.close(resolve)),
+    abort: () => {
+      for (const connection of connections) connection.destroy();
+    },
+  };
 }

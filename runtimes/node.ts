@@ -14,7 +14,7 @@ import { type Core, createCore, isOurs, startServer } from "../src/latchkey.ts";
 import { notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/latchkey.ts";
 import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
-import { isWebSocket, refuse, requestOf, stop } from "./node-http.ts";
+import { endingOf, isWebSocket, refuse, requestOf } from "./node-http.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
 
@@ -34,8 +34,9 @@ export function serve(options: ServeOptions = {}): Promise<RunningServer> {
     const { answer, upgrade } = wire(core);
     // Some HTTP clients (Java's) offer an upgrade to HTTP/2 with each request, to be ignored: Node would take it.
     const server = createServer({ shouldUpgradeCallback: isWebSocket }, answer).on("upgrade", upgrade);
+    const ending = endingOf(server);
     await once(server.listen(port, hostname), "listening");
-    return { port: (server.address() as AddressInfo).port, stop: () => stop(server) };
+    return { port: (server.address() as AddressInfo).port, ...ending };
   });
 }
 
@@ -99,14 +100,16 @@ interface Wired {
   readonly upgrade: (incoming: IncomingMessage, connection: Duplex, head: Buffer) => void;
 }
 
-function wire({ host, onError }: Core): Wired {
+function wire({ host, onError, opened, closed }: Core): Wired {
   const listener = getRequestListener(
     async (request, { outgoing }) => {
       const response = await host.fetch(request);
       // Whoever hung up just before the answer does not have the lock that it tells of.
-      const isLost = (): boolean => !outgoing.writableFinished;
-      if (outgoing.closed) host.undelivered(response);
-      else outgoing.once("close", () => isLost() && host.undelivered(response));
+      const ended = (): void => {
+        if (!outgoing.writableFinished) host.undelivered(response);
+      };
+      if (outgoing.closed) ended();
+      else outgoing.once("close", ended);
       return response;
     },
     { overrideGlobalObjects: false },
@@ -142,8 +145,8 @@ function wire({ host, onError }: Core): Wired {
       });
       // A broken frame or connection: `close` follows and tells the end, once.
       ws.on("error", () => {});
-      ws.on("close", () => host.closed(socket));
-      host.opened(socket, { admission });
+      ws.on("close", () => closed(socket));
+      opened(socket, admission);
     });
   };
 

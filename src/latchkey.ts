@@ -3,9 +3,9 @@
 import { isLoopback, urlOf } from "./address.ts";
 import { createAlarm } from "./host/alarm.ts";
 import { systemClock } from "./host/clock.ts";
-import { Host } from "./host/host.ts";
+import { type Admission, Host } from "./host/host.ts";
 import { createMint } from "./host/mint.ts";
-import type { Store } from "./host/ports.ts";
+import type { Socket, Store } from "./host/ports.ts";
 import {
   HOSTNAME_DEFAULT,
   type LatchkeyOptions,
@@ -23,9 +23,15 @@ import { createMemoryStore } from "./stores/memory.ts";
  */
 export const RECEIVED_BYTES_MAX: number = 4 * 1024 * 1024;
 
+/** Whoever does not answer a close, or does not take an answer, is waited for so long. */
+const FAREWELL_MAX_MS = 1000;
+
 export interface Core {
   readonly host: Host;
   readonly onError: OnError;
+  /** For a runtime's sockets, so that `close` can wait for them; in the place of the host's methods. */
+  readonly opened: (socket: Socket, admission: Admission) => void;
+  readonly closed: (socket: Socket) => void;
   /** Ends all sessions and pending calls and lets go of the store. A second call waits for the same end. */
   readonly close: () => Promise<void>;
 }
@@ -38,19 +44,34 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Co
   const store = db === undefined ? createMemoryStore(clock) : openSqlite(db, { clock, ...(sync && { sync }) });
   const alarm = createAlarm(clock, () => host.woken());
   const host = new Host({ clock, alarm, mint: createMint(), store, onError }, settings);
-  return { host, onError, close: once(end) };
-
-  async function end(): Promise<void> {
-    await host.drain();
-    alarm.stop();
-  }
+  const sockets = new OpenSockets();
+  return {
+    host,
+    onError,
+    opened(socket, admission) {
+      sockets.add(socket);
+      host.opened(socket, { admission });
+    },
+    closed(socket) {
+      host.closed(socket);
+      sockets.remove(socket);
+    },
+    close: once(async () => {
+      await host.drain();
+      alarm.stop();
+      // A server that is stopped before would close the rest in its own words, which tell clients to come back at once.
+      await settlesWithin(FAREWELL_MAX_MS, sockets.empty());
+    }),
+  };
 }
 
 /** A port that a runtime listens on for a core. */
 export interface Listener {
   readonly port: number;
-  /** Called when the core is closed. */
-  readonly stop: () => Promise<void>;
+  /** Resolves when the answers under way are sent and all connections are closed. */
+  readonly stop: () => Promise<unknown>;
+  /** Closes what is left. */
+  readonly abort: () => unknown;
 }
 
 export async function startServer(
@@ -66,7 +87,7 @@ export async function startServer(
     const listener = await listen(core, hostname, port);
     const close = once(async () => {
       await core.close();
-      await listener.stop();
+      if (!(await settlesWithin(FAREWELL_MAX_MS, listener.stop()))) await listener.abort();
     });
     return { url: urlOf(hostname, listener.port), port: listener.port, close, [Symbol.asyncDispose]: close };
   } catch (error) {
@@ -94,6 +115,38 @@ export function isUpgrade(request: Request): boolean {
 /** A WebSocket was asked for, but the runtime finds the handshake wanting. */
 export function notAnUpgrade(): Response {
   return new Response("The WebSocket handshake is not complete.\n", { status: 400 });
+}
+
+class OpenSockets {
+  readonly #open: Set<Socket> = new Set();
+  #onEmpty: (() => void) | undefined;
+
+  add(socket: Socket): void {
+    this.#open.add(socket);
+  }
+
+  remove(socket: Socket): void {
+    this.#open.delete(socket);
+    if (this.#open.size === 0) this.#onEmpty?.();
+  }
+
+  empty(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onEmpty = resolve;
+      if (this.#open.size === 0) resolve();
+    });
+  }
+}
+
+/** False when it takes longer. */
+async function settlesWithin(maxMs: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), maxMs);
+  });
+  const settled = await Promise.race([work.then(() => true as const), late]);
+  clearTimeout(timer);
+  return settled;
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

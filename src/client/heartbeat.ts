@@ -16,6 +16,9 @@ import { marginMs } from "./lease.ts";
  * Hence: a connection without an ack since s is dead at `deadAt` = s + deadline - margin, and once it is closed or dead,
  * holdings are believed until `suspendedUntil` = s + grace - margin, which may be over already. A grace that shall bridge
  * a reconnect must therefore be longer than the ping interval plus the time the reconnect takes.
+ *
+ * A deadline of 0 means that there is no heartbeat, because both ends are in one process: the socket cannot vanish without
+ * a close, and both ends learn of that at once.
  */
 export class Heartbeat {
   #heardAt = 0;
@@ -40,6 +43,7 @@ export class Heartbeat {
   }
 
   get deadAt(): number {
+    if (this.#deadlineMs === 0) return Number.POSITIVE_INFINITY;
     return this.#heardAt + this.#deadlineMs - marginMs(this.#deadlineMs);
   }
 
@@ -50,6 +54,11 @@ export class Heartbeat {
   /** A new connection: no pong of the old one will be acked. */
   connected(): void {
     this.#pongsAt = [];
+  }
+
+  /** The socket was closed. */
+  closed(now: number): void {
+    if (this.#deadlineMs === 0) this.#heardAt = now;
   }
 
   welcomed(helloAt: number, now: number, deadlineMs: number, graceMs: number): void {

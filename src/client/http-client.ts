@@ -2,9 +2,9 @@
 
 import { HTTP_TIMEOUT_MAX_MS } from "../protocol/limits.ts";
 import { awakeClock, type Ports, systemPorts } from "./clock.ts";
-import { LockLostError, LockTimeoutError, RefusedError, UnavailableError } from "./errors.ts";
+import { LockLostError, LockTimeoutError, RefusedError } from "./errors.ts";
 import { HttpHold } from "./http-hold.ts";
-import { type Fetch, type HttpAnswer, HttpRequests } from "./http-request.ts";
+import { type Fetch, type HttpAnswer, HttpRequests, isTransient } from "./http-request.ts";
 import { grantedAfterWait, leaseUntil } from "./lease.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
@@ -147,10 +147,8 @@ class HttpLocks implements HttpClient {
       const answer = await this.#requests
         .ask({ method: "POST", path, body, key, until, signal, late })
         .catch((error) => {
-          // Without an answer the caller's time is over all the same.
-          if (timeout && error instanceof UnavailableError && this.#now() >= giveUpAt) {
-            throw new LockTimeoutError(key, { cause: error });
-          }
+          // As in a session: whatever kept the grant away, the time is over. The cause says more.
+          if (timeout && isTransient(error)) throw new LockTimeoutError(key, { cause: error });
           throw error;
         });
       if (answer.body["status"] === "acquired") return this.#hold(answer, outer);

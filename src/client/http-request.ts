@@ -148,7 +148,7 @@ export class HttpRequests {
 }
 
 /** Nobody knows whether it took effect, so the same request may be sent again. */
-function isTransient(error: unknown): error is UnavailableError {
+export function isTransient(error: unknown): error is UnavailableError {
   return error instanceof UnavailableError && error.code !== "cancelled";
 }
 

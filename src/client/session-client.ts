@@ -188,7 +188,9 @@ export class SessionClient implements Client {
       check: () => this.#step((machine, now) => machine.tick(now)),
       extend: async (ttl) =>
         extensionOf(await this.#call((call, machine, now) => machine.extend(call, hold, ttl, now))),
-      release: () => this.#call((call, machine, now) => machine.release(call, hold, now)),
+      release: async () => {
+        await this.#call((call, machine, now) => machine.release(call, hold, now));
+      },
       onError: this.#onError,
     });
   }

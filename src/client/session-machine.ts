@@ -114,6 +114,7 @@ export class SessionMachine<Call> {
   closed(code: number | undefined, now: number): void {
     this.tick(now);
     if (this.#state === "idle" || this.#state === "closed") return;
+    if (this.#state === "open") this.#heartbeat.closed(now);
     this.#down(code, now);
   }
 

@@ -6,8 +6,8 @@ import { SUBPROTOCOL } from "../protocol/limits.ts";
 import { draining } from "./answers.ts";
 import { Keyring, offeredProtocols, type Shown } from "./auth.ts";
 import { Connection } from "./connection.ts";
-import { createApp, refusePage } from "./http.ts";
-import type { CallApp } from "./http-latch.ts";
+import { createApp, internal, refusePage } from "./http.ts";
+import type { CallApp, GrantTold } from "./http-latch.ts";
 import { KeyNames } from "./keys.ts";
 import type { LockReceiver } from "./lock-port.ts";
 import { type Gauges, Metrics } from "./metrics.ts";
@@ -55,8 +55,8 @@ export class Host {
   readonly #timers: Timers;
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
-  readonly #grants: WeakMap<Response, { readonly space: string; readonly from: string; readonly request: string }> =
-    new WeakMap();
+  /** What answers tell of, by their requests until they are made. */
+  readonly #grants: WeakMap<Request | Response, GrantTold> = new WeakMap();
   /** A space of a memory-only store is empty when it is loaded again, but its numbers must go on. */
   #serialFloor = 0;
   #quarantineUntil: number;
@@ -87,7 +87,7 @@ export class Host {
       board: (space) => this.#board(space),
     };
     this.#app = createApp(this.#parts, {
-      noteGrant: (response, grant) => this.#grants.set(response, grant),
+      noteGrant: (request, grant) => this.#grants.set(request, grant),
       gauges: () => this.#gauges(),
       isStoreAvailable: () => this.#isStoreAvailable(),
     });
@@ -95,7 +95,15 @@ export class Host {
 
   /** Serves a request that is no upgrade. Never rejects. */
   async fetch(request: Request): Promise<Response> {
-    return this.#app.fetch(request);
+    try {
+      const response = await this.#app.fetch(request);
+      const grant = this.#grants.get(request);
+      if (grant !== undefined) this.#grants.set(response, grant);
+      return response;
+    } catch (error) {
+      this.#ports.onError(error, { where: "http" });
+      return internal();
+    }
   }
 
   /**

@@ -21,8 +21,15 @@ export interface CallVariables {
 export type CallApp = Hono<CallVariables>;
 type Call = Context<CallVariables>;
 
-/** Tells the host which answer belongs to which grant, so that it can be taken back when the answer cannot be sent. */
-export type NoteGrant = (response: Response, grant: { space: string; from: string; request: string }) => void;
+/** A grant that an answer tells of. */
+export interface GrantTold {
+  readonly space: string;
+  readonly from: string;
+  readonly request: string;
+}
+
+/** Tells the host what the answer to a request grants, so that it can be taken back when the answer cannot be sent. */
+export type NoteGrant = (call: Request, grant: GrantTold) => void;
 
 /** An empty key is matched as well, so that it is told to be a bad key and not an unknown route. */
 const KEY = "/v1/latch/:key{[^/]*}";
@@ -64,9 +71,8 @@ async function acquire(call: Call, parts: HostParts, noteGrant: NoteGrant): Prom
     return body.on_timeout === "ok" ? json({ status: "timeout" }) : waitIsOver(call, parts, key);
   }
   if (answer.kind !== "granted") return failed(answer, key);
-  const response = acquired(answer, key, parts.wire);
-  noteGrant(response, { space: call.var.space, from, request });
-  return response;
+  noteGrant(call.req.raw, { space: call.var.space, from, request });
+  return acquired(answer, key, parts.wire);
 }
 
 function acquireOf(

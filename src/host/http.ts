@@ -53,9 +53,13 @@ export function createApp(parts: HostParts, options: HttpOptions): CallApp {
   app.notFound(() => problem("not_found", "there is nothing at this path"));
   app.onError((error) => {
     parts.onError(error, { where: "http" });
-    return problem("internal", "something went wrong here");
+    return internal();
   });
   return app;
+}
+
+export function internal(): Response {
+  return problem("internal", "something went wrong here");
 }
 
 /** What keeps a request from being served at all: its Host, its Origin, its credential, its rate. */
@@ -68,15 +72,14 @@ function addGates(app: CallApp, parts: HostParts): void {
     await next();
     return undefined;
   });
-  app.use(
-    cors({
-      origin: (origin) => origin,
-      allowMethods: ["GET", "POST", "DELETE"],
-      allowHeaders: ["authorization", "content-type", "idempotency-key"],
-      exposeHeaders: ["retry-after"],
-      maxAge: 600,
-    }),
-  );
+  const tellPage = cors({
+    origin: (origin) => origin,
+    allowMethods: ["GET", "POST", "DELETE"],
+    allowHeaders: ["authorization", "content-type", "idempotency-key"],
+    exposeHeaders: ["retry-after"],
+    maxAge: 600,
+  });
+  app.use((call, next) => (call.req.raw.headers.has("origin") ? tellPage(call, next) : next()));
   const authenticate = (request: Request): Credential | Response => {
     const shown = keyring.shownBy(request);
     return isCredential(shown) ? shown : unauthenticated();

@@ -33,6 +33,7 @@ export const PROBLEMS = {
   session_ended: { status: 410, title: "The session is over", retryable: false },
   too_large: { status: 413, title: "Too large", retryable: false },
   upgrade_required: { status: 426, title: "A WebSocket upgrade is needed here", retryable: false },
+  protocol_version: { status: 426, title: "Another protocol version is needed", retryable: false },
   request_mismatch: {
     status: 422,
     title: "This request id was used with other arguments",

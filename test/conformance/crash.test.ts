@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { connect } from "../../src/client/index.ts";
 import { Random } from "../simulation/random.ts";
 import { Caller } from "./caller.ts";
 import { Ledger } from "./ledger.ts";
@@ -60,6 +61,28 @@ describe.each(RUNTIMES)("on $name", (runtime) => {
     for (const earlier of [held, ended, nested, gracefulHeld, kept]) {
       expect(granted.fence).toBeGreaterThan(earlier.fence);
     }
+  });
+
+  test("a client hears that its lock is lost with the server, and has it anew from the next", async () => {
+    using folder = temporaryFolder();
+    await using first = await startServer(runtime, { folder: folder.path });
+    await using client = connect(first.url);
+    const lock = await client.acquire("key");
+    const kept = await client.acquire("kept", { keep: true, ttl: 60_000 });
+    await using waiting = connect(first.url);
+    await waiting.ready;
+    const next = waiting.acquire("key");
+    await new Caller(first.url).waiting("key", 1);
+
+    await first.kill();
+    expect(await lock.lost).toMatchObject({ reason: "dropped" });
+    expect(lock.signal.aborted).toBe(true);
+    const env = { PORT: new URL(first.url).port };
+    await using second = await startServer(runtime, { folder: folder.path, env });
+    const again = await next;
+    expect(again.fence).toBeGreaterThan(lock.fence);
+    expect(again.signal.aborted).toBe(false);
+    expect((await new Caller(second.url).status("kept")).body.holders).toMatchObject([{ fence: kept.fence }]);
   });
 
   test("kill -9 at any moment under load: nothing is granted twice, and nothing that was answered is lost", async (context) => {

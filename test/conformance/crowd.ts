@@ -6,6 +6,7 @@ import { openSession } from "./socket.ts";
 import type { Subject } from "./subject.ts";
 
 const WAITERS_MAX = 100_000;
+const DEADLINE_MS = 15_000;
 const CLAIMS_PER_SESSION_MAX = 10_000;
 
 export function crowd({ runtime }: Subject): void {
@@ -45,6 +46,32 @@ export function crowd({ runtime }: Subject): void {
     const { socket, answered } = fill(server.socketUrl, 1);
     expect(await answered).toEqual({ queued: CLAIMS_PER_SESSION_MAX, refused: 1 });
     socket.terminate();
+  });
+
+  test("a session that sends more than it may is closed 4429, and the next in line has its lock", async () => {
+    await using server = await startServer(runtime);
+    using flooding = await openSession(server.socketUrl);
+    using other = await openSession(server.socketUrl);
+    await flooding.acquire("key");
+    const waiting = await other.queue("key");
+    for (let frame = 0; frame < 100_000; frame++) flooding.send('{"t":"cancel","id":"nothing"}');
+    expect((await flooding.closed).code).toBe(runtime.closesPatiently ? 4429 : 1006);
+    await other.granted(waiting);
+  });
+
+  test("a session that does not read what it is sent is dropped, and the next in line has its lock", async () => {
+    await using server = await startServer(runtime);
+    using other = await openSession(server.socketUrl);
+    for (let key = 0; key < 1000; key++) await other.acquire(`key-${key}`, { meta: "x".repeat(1000) });
+    using slow = await openSession(server.socketUrl);
+    await slow.acquire("key");
+    const waiting = await other.queue("key");
+    slow.pause();
+    // A page is a megabyte. Some of them fit into the buffers of the system, which are not the server's.
+    for (let page = 0; page < 60; page++) slow.send({ t: "list", id: `page-${page}`, count: 1000 });
+    const startedAt = performance.now();
+    await other.granted(waiting);
+    expect(performance.now() - startedAt).toBeLessThan(DEADLINE_MS / 2);
   });
 }
 

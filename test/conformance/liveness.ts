@@ -60,6 +60,19 @@ export function liveness({ runtime }: Subject): void {
     expect((await silent.closed).code).toBe(4410);
   });
 
+  test("a silent session with a grace is closed 4408 and suspended, and may be resumed", async () => {
+    const key = freshKey();
+    using silent = await openSocket(server.socketUrl, { silent: true });
+    const { session, secret } = await silent.hello({ grace: 10_000 });
+    const held = await silent.acquire(key);
+    expect((await silent.closed).code).toBe(4408);
+    using again = await openSocket(server.socketUrl);
+    const welcome = await again.hello({ grace: 10_000, resume: { session, secret } });
+    expect(welcome).toMatchObject({ resumed: true, claims: [{ key, state: "holding", token: held.token }] });
+    again.send({ t: "bye" });
+    await again.closed;
+  });
+
   test("a frozen process loses its locks at the deadline, and one ping later at the latest", async () => {
     const [key, waited] = [freshKey(), freshKey()];
     await using puppet = await startPuppet(server.socketUrl);

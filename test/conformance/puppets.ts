@@ -17,6 +17,7 @@ export async function startPuppet(url: string, hello: Hello = {}, within: readon
   const socket = new TestSocket({
     protocol: "latchkey.v1",
     send: (data) => child.writeLine(data.toString()),
+    pause: () => child.signal("SIGSTOP"),
     terminate: () => child.signal("SIGKILL"),
   });
   const puppet = { process: child, socket, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };

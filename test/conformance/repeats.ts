@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createConnection, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { Caller } from "./caller.ts";
 import { figure } from "./figures.ts";
@@ -125,20 +127,19 @@ export function repeats(subject: Subject): void {
     );
   });
 
-  test("a caller that has hung up has no turn: the grant goes to the one behind it", async () => {
-    const key = freshKey();
+  test("a caller that has hung up has no turn, however shortly before the grant", async () => {
     using session = await openSession(subject.socketUrl);
-    const held = await session.acquire(key);
-    const hangUp = new AbortController();
-    const gone = caller().acquire(key, { ttl: 60_000 }, { signal: hangUp.signal });
-    await caller().waiting(key, 1);
-    const behind = await session.queue(key);
-    hangUp.abort();
-    await expect(gone).rejects.toThrow("aborted");
-    const startedAt = performance.now();
-    await session.release(held);
-    await session.granted(behind);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    for (let round = 0; round < 4 * ROUNDS; round++) {
+      const key = freshKey();
+      const held = await session.acquire(key);
+      const connection = await callByHand(subject.url, key);
+      await caller().waiting(key, 1);
+      const behind = await session.queue(key);
+      // The end of one connection and the release on the other leave in the same moment, in this order.
+      connection.destroy();
+      await session.release(held);
+      await session.release(await session.granted(behind));
+    }
   });
 
   test("after a hang-up the request id is fresh again", async () => {
@@ -175,4 +176,16 @@ export function repeats(subject: Subject): void {
     await session.release(held);
     expect((await stays).status).toBe(200);
   });
+}
+
+/** An acquire with a long lease, on a connection that can be ended at the very moment at which a test wants it to end. */
+async function callByHand(url: string, key: string): Promise<Socket> {
+  const { hostname, port, host } = new URL(url);
+  const connection = createConnection(Number(port), hostname);
+  await once(connection, "connect");
+  const body = '{"ttl":60000}';
+  connection.write(
+    `POST /v1/latch/${key}/acquire HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return connection;
 }

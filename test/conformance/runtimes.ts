@@ -6,16 +6,22 @@ export interface Runtime {
   readonly name: string;
   /** Program and arguments. The binary itself and no wrapper, so that a signal reaches the server. */
   readonly command: readonly string[];
+  /**
+   * Whether a close code reaches a peer that goes on sending. Where the runtime ends the connection without reading what
+   * is under way, the reset overtakes the code.
+   */
+  readonly closesPatiently: boolean;
 }
 
-export const bun: Runtime = { name: "bun", command: [binary("bun"), source("bun")] };
+export const bun: Runtime = { name: "bun", command: [binary("bun"), source("bun")], closesPatiently: true };
 
 export const deno: Runtime = {
   name: "deno",
   command: [binary("deno"), "run", "-A", "--cached-only", "--no-remote", source("deno")],
+  closesPatiently: false,
 };
 
-export const node: Runtime = { name: "node", command: [binary("node"), source("node")] };
+export const node: Runtime = { name: "node", command: [binary("node"), source("node")], closesPatiently: true };
 
 export const RUNTIMES: readonly Runtime[] = [bun, deno, node];
 

@@ -31,6 +31,8 @@ export interface Closed {
 export interface Wire {
   readonly protocol: string;
   send(data: string | Buffer): void;
+  /** Stops reading. */
+  pause(): void;
   /** The end without a word. */
   terminate(): void;
 }
@@ -162,6 +164,10 @@ export class TestSocket implements Disposable {
     return `r${++this.#lastId}`;
   }
 
+  pause(): void {
+    this.#wire.pause();
+  }
+
   /** The connection breaks, without a word. */
   terminate(): void {
     this.#wire.terminate();
@@ -209,6 +215,7 @@ export async function openSocket(url: string, options: OpenOptions = {}): Promis
       return raw.protocol;
     },
     send: (data) => raw.send(data),
+    pause: () => raw.pause(),
     terminate: () => raw.terminate(),
   });
   raw.on("message", (bytes: Buffer) => {

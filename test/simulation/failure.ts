@@ -17,13 +17,9 @@ export function demand(holds: boolean, what: string, details?: () => Readonly<Re
 
 /** A simulation that failed: enough to read what happened, and to run it again. */
 export class SimulationError extends Error {
-  readonly seed: number;
-  readonly step: number;
-  /** What went wrong, in one line. */
-  readonly what: string;
-
   constructor(options: WorldOptions, step: number, recent: readonly string[], cause: unknown) {
     const text = cause instanceof Error ? cause.message : String(cause);
+    const judge = options.judge === "auditor" ? " --audit-only" : "";
     const stack = cause instanceof Failure || !(cause instanceof Error) ? [] : [cause.stack ?? ""];
     super(
       [
@@ -32,14 +28,11 @@ export class SimulationError extends Error {
         "the latest steps:",
         ...recent.map((line) => `  ${line}`),
         `options: ${show(options)}`,
-        `again: SEED=${options.seed} npm run simulate -- --steps ${options.steps}${options.judge === "auditor" ? " --audit-only" : ""}`,
+        `again: SEED=${options.seed} npm run simulate -- --steps ${options.steps}${judge}`,
       ].join("\n"),
       { cause },
     );
     this.name = "SimulationError";
-    this.seed = options.seed;
-    this.step = step;
-    this.what = text.split("\n")[0] ?? "";
   }
 }
 

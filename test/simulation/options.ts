@@ -91,7 +91,7 @@ export function drawOptions(seed: number, steps: number, judge: WorldOptions["ju
     keyLimits: keys.map(() => (random.chance(0.25) ? random.between(1, 4) : undefined)),
     limits: drawLimits(random),
     persist: random.chance(0.7) ? "outliving" : "all",
-    sessions: random.between(1, 7),
+    sessions: random.between(1, 9),
     callers: random.between(0, 5),
     batchMax: random.chance(0.7) ? 1 : random.between(2, 6),
     quarantineMs: random.chance(0.2) ? random.between(1, 60) * 50 : 0,
@@ -111,11 +111,11 @@ export function drawOptions(seed: number, steps: number, judge: WorldOptions["ju
     reorder: random.chance(0.5) ? random.between(1, 8) / 10 : 0,
     shared: random.pick([0, 0.2, 0.5, 0.8]),
     keep: random.pick([0, 0, 0.3, 0.6]),
-    grace: random.pick([0, 0.5, 1]),
+    grace: random.pick([0, 0.3, 0.6, 0.6, 1]),
     leased: random.pick([0.1, 0.5, 0.9]),
     anonymous: random.pick([0, 0.2, 0.5, 0.9]),
     ttlMaxMs: random.pick([100, 300, 2000, 60_000]),
-    timeoutMaxMs: random.pick([20, 200, 2000, 60_000]),
+    timeoutMaxMs: random.pick([20, 200, 2000, 20_000, 60_000]),
   };
 }
 
@@ -146,7 +146,7 @@ function drawLimits(random: Random): EngineLimits {
 function drawDeeds(random: Random): Record<Deed, number> {
   const some = (probability: number, max: number): number =>
     random.chance(probability) ? (random.between(1, 10) * max) / 10 : 0;
-  const isNestful = random.chance(0.05);
+  const isNestful = random.chance(0.08);
   return {
     deliver: 10,
     open: 4,
@@ -174,7 +174,7 @@ function drawDeeds(random: Random): Record<Deed, number> {
     status: some(0.6, 2),
     list: some(0.5, 2),
     tick: some(0.6, 2),
-    crashBeforeCommit: some(0.4, 1),
-    crashBeforeDelivery: some(0.4, 1),
+    crashBeforeCommit: some(0.4, 1.5),
+    crashBeforeDelivery: some(0.4, 1.5),
   };
 }

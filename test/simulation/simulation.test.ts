@@ -185,6 +185,7 @@ function expectedCoverage(): Record<string, number> {
     "list goes on": 50,
     "resumed while connected": 1000,
     "uncommitted steps lost": 500,
+    "woken by a restart": 50,
   };
 }
 

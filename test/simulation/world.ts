@@ -150,6 +150,8 @@ class World {
   #commit(isDelivered: boolean): void {
     for (const report of this.#server.commit()) {
       if (report.command === undefined) this.#record(undefined, report.effects);
+      const isWoken = report.command === undefined && report.effects.some((effect) => effect.kind === "granted");
+      if (isWoken) this.#coverage.add("woken by a restart");
       this.#auditor.observe(report);
       if (isDelivered) this.#clients.hear(report.effects);
     }

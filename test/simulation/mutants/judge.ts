@@ -13,7 +13,7 @@ export const MUTANTS: readonly Mutant[] = [...TIME_MUTANTS, ...QUEUE_MUTANTS, ..
 
 const SIMULATION = join(import.meta.dirname, "..");
 const CORE = join(SIMULATION, "../../src/core");
-const RUN = ["--seeds", "60", "--steps", "1500"];
+const RUN = ["--seeds", "200", "--steps", "1500"];
 const RUN_TIME_MAX_MS = 30_000;
 
 /** Throws when the code that a mutant wants to change is not there, or not once: the list is stale. */

@@ -1,0 +1,59 @@
+/** Time that stands still until a test moves it. */
+
+import type { Alarm, Clock } from "../../../src/host/ports.ts";
+
+export const WALL_AT_ZERO = 1_790_000_000_000;
+
+export class VirtualTime implements Clock, Alarm {
+  #now = 1000.5;
+  #alarmAt = Number.POSITIVE_INFINITY;
+  /** Every instant that was asked for. */
+  readonly alarms: number[] = [];
+  wake: () => void = () => {};
+
+  now(): number {
+    return this.#now;
+  }
+
+  wall(): number {
+    return WALL_AT_ZERO + this.#now;
+  }
+
+  get alarmAt(): number {
+    return this.#alarmAt;
+  }
+
+  set(at: number): void {
+    this.#alarmAt = at;
+    this.alarms.push(at);
+  }
+
+  /** Moves on, stopping at each instant for which the alarm is set, as a perfect timer would. */
+  advance(ms: number): void {
+    const until = this.#now + ms;
+    while (this.#alarmAt <= until) {
+      this.#now = Math.max(this.#now, this.#alarmAt);
+      this.#alarmAt = Number.POSITIVE_INFINITY;
+      this.wake();
+    }
+    this.#now = until;
+  }
+
+  /** Moves on without a word: the process was busy, or the machine asleep. */
+  skip(ms: number): void {
+    this.#now += ms;
+  }
+}
+
+/** Lets everything go on that waits for nothing but its turn. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setTimeout(resolve));
+}
+
+export async function until(holds: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 1000; turn++) {
+    if (holds()) return;
+    await settle();
+  }
+  throw new Error("what was waited for did not come");
+}
