@@ -50,10 +50,15 @@ export class ClaimBook<Call> {
     return undefined;
   }
 
-  /** Whether `at` has come; if not, the clock will be looked at then. */
+  /** The clock will be looked at then. */
+  watch(at: number): void {
+    this.dueAt = Math.min(this.dueAt, at);
+  }
+
+  /** Whether `at` has come; if not, it is watched for. */
   isDue(at: number): boolean {
     if (at <= this.now) return true;
-    this.dueAt = Math.min(this.dueAt, at);
+    this.watch(at);
     return false;
   }
 
@@ -76,7 +81,7 @@ export class ClaimBook<Call> {
     }
     this.entries.set(entry.id, entry);
     hold?.entries.add(entry);
-    this.isDue(this.giveUpAt(entry));
+    this.watch(this.giveUpAt(entry));
     this.send(entry);
     return entry;
   }
@@ -95,12 +100,12 @@ export class ClaimBook<Call> {
       // It may shorten the lease, as soon as it arrives.
       entry.leaseBefore = hold.leaseUntil;
       hold.leaseUntil = Math.min(hold.leaseUntil, leaseUntil(this.now, frame.ttl));
-      this.isDue(hold.leaseUntil);
+      this.watch(hold.leaseUntil);
     }
     const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
     const timeout = entry.timeout === undefined ? undefined : entry.timeout && left;
     this.emit({ kind: "send", text: JSON.stringify({ ...frame, id, timeout }) });
-    this.isDue(this.giveUpAt(entry));
+    this.watch(this.giveUpAt(entry));
   }
 
   /** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */

@@ -137,7 +137,7 @@ export class ClaimTable<Call> {
       if (entry.frame.t !== "acquire" || entry.hold !== undefined) entry.sentAt = undefined;
       if (entry.hold !== undefined) entry.hold.busy = false;
       // Its overrun was for an answer, and there is none now.
-      this.#book.isDue(entry.giveUpAt);
+      this.#book.watch(entry.giveUpAt);
     }
   }
 
@@ -187,7 +187,7 @@ export class ClaimTable<Call> {
         if (hold !== undefined) {
           hold.ttl = frame.ttl;
           hold.leaseUntil = leaseUntil(entry.sentAt ?? this.#book.now, frame.expires_in);
-          this.#book.isDue(hold.leaseUntil);
+          this.#book.watch(hold.leaseUntil);
         }
         break;
       case "released":
@@ -222,8 +222,14 @@ export class ClaimTable<Call> {
   #hold(told: Granted | ClaimTold, entry: Entry<Call>, since: number): void {
     const book = this.#book;
     const until = leaseUntil(since, told.expires_in);
-    book.remove(entry);
     let { hold } = entry;
+    if (hold === undefined && until <= book.now) {
+      // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
+      book.fail(entry, new LockLostError(told.key, "expired"));
+      book.letGo(undefined, told.key, told.token ?? "", undefined);
+      return;
+    }
+    book.remove(entry);
     if (hold === undefined) {
       hold = {
         key: told.key,
@@ -245,7 +251,7 @@ export class ClaimTable<Call> {
       hold.leaseUntil = Math.max(hold.leaseUntil, until);
       hold.ttl = told.ttl ?? hold.ttl;
     }
-    book.isDue(hold.leaseUntil);
+    book.watch(hold.leaseUntil);
     if (entry.call !== undefined) book.emit({ kind: "granted", call: entry.call, hold });
   }
 
@@ -273,7 +279,7 @@ export class ClaimTable<Call> {
       // Nobody could have the key if a release were dropped here.
       entry.sentAt = undefined;
       entry.resendAt = book.now + (frame.retry_after_ms ?? RESEND_MS);
-      book.isDue(entry.resendAt);
+      book.watch(entry.resendAt);
       if (hold !== undefined && entry.frame.t !== "acquire") hold.busy = false;
     } else if (hold !== undefined && frame.code === "unknown_token") {
       book.lose(hold, "unknown");
@@ -292,7 +298,7 @@ export class ClaimTable<Call> {
       if (hold.session !== book.session) continue;
       if (claim?.state === "holding") {
         hold.leaseUntil = leaseUntil(helloAt, claim.expires_in);
-        book.isDue(hold.leaseUntil);
+        book.watch(hold.leaseUntil);
       } else if (hold.open > 0) {
         book.lose(hold, (claim?.outcome as LossReason | undefined) ?? "unknown");
       }

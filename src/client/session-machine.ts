@@ -107,6 +107,7 @@ export class SessionMachine<Call> {
       this.#heartbeat.acked(now);
     } else {
       this.#frame(text, now);
+      this.tick(now);
     }
   }
 

@@ -28,6 +28,7 @@ export async function withLock<T>(
   const held = new HeldLocks();
   try {
     await held.acquireAll(locks, now, typeof keys === "string" ? [keys] : keys, options);
+    held.throwIfLost();
     const result = await work((typeof keys === "string" ? held.locks[0] : held) as Lock & LockSet);
     held.throwIfLost();
     return result;

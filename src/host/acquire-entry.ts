@@ -4,14 +4,14 @@
  */
 
 import type { Acquire, Command } from "../core/index.ts";
-import type { Answer, Entry } from "./calls.ts";
+import type { AcquireAnswer, Answer, Entry } from "./calls.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
 
 export interface Caller {
   /** Aborts when the caller hangs up, where the runtime can see it. */
   readonly signal: AbortSignal;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (answer: AcquireAnswer) => void;
   readonly since: number;
 }
 
@@ -47,7 +47,8 @@ export class AcquireEntry implements Entry {
   attach(caller: Caller, command: Acquire): void {
     const { from: to, request } = command;
     if (!isSameRequest(command, this.#command)) {
-      caller.resolve({ kind: "refused", to, request, code: "request_mismatch" });
+      const answer = { kind: "refused", to, request, code: "request_mismatch" } as const;
+      caller.resolve({ answer, hasWaited: false });
       return;
     }
     const hangUp = (): void => this.#hungUp(caller);
@@ -114,7 +115,7 @@ export class AcquireEntry implements Entry {
   #answer(answer: Answer): void {
     for (const [caller, takeOff] of this.#callers) {
       takeOff();
-      caller.resolve(answer);
+      caller.resolve({ answer, hasWaited: this.#isQueued });
     }
     this.#callers.clear();
   }
@@ -122,7 +123,7 @@ export class AcquireEntry implements Entry {
   #hungUp(caller: Caller): void {
     this.#callers.get(caller)?.();
     this.#callers.delete(caller);
-    caller.resolve({ kind: "gone" });
+    caller.resolve({ answer: { kind: "gone" }, hasWaited: this.#isQueued });
     // Before it is known to be queued it may be a repeat of a claim that holds: then it is decided by the answer.
     if (this.#callers.size === 0 && this.#isQueued && !this.#isCancelled) this.#cancel();
   }

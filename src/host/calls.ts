@@ -11,6 +11,12 @@ import type { Told } from "./wire.ts";
 /** What a call comes to: an effect, or a reason why there is none. `gone`: the caller hung up. */
 export type Answer = Told | { readonly kind: "unavailable" | "draining" | "gone" };
 
+export interface AcquireAnswer {
+  readonly answer: Answer;
+  /** Whether the caller had to wait for it. */
+  readonly hasWaited: boolean;
+}
+
 /** Something submitted that has not had its last effect yet. */
 export interface Entry {
   /** Whether this was the last effect for it. */
@@ -62,7 +68,7 @@ export class Calls {
   }
 
   /** Waits until the claim is granted or over. Calls with the same request are one claim and get the same answer. */
-  acquire(command: Acquire, signal: AbortSignal): Promise<Answer> {
+  acquire(command: Acquire, signal: AbortSignal): Promise<AcquireAnswer> {
     return new Promise((resolve) => {
       const caller: Caller = { signal, resolve, since: this.#parts.clock.now() };
       const address = addressOf(command.from, command.request);

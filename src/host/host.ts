@@ -87,7 +87,10 @@ export class Host {
       board: (space) => this.#board(space),
     };
     this.#app = createApp(this.#parts, {
-      noteGrant: (request, grant) => this.#grants.set(request, grant),
+      grants: {
+        note: (request, grant) => this.#grants.set(request, grant),
+        takeBack: (grant) => this.#takeBack(grant),
+      },
       gauges: () => this.#gauges(),
       isStoreAvailable: () => this.#isStoreAvailable(),
     });
@@ -114,7 +117,7 @@ export class Host {
     const grant = this.#grants.get(response);
     if (grant === undefined) return;
     this.#grants.delete(response);
-    this.#boards.get(grant.space)?.calls.undelivered(grant.from, grant.request);
+    this.#takeBack(grant);
   }
 
   /**
@@ -189,6 +192,10 @@ export class Host {
     if (refusal !== undefined) return refusal;
     if (rawPath(request) !== "/v1/session") return problem("not_found", "there is no WebSocket at this path");
     return this.#isDraining ? draining() : undefined;
+  }
+
+  #takeBack({ space, from, request }: GrantTold): void {
+    this.#boards.get(space)?.calls.undelivered(from, request);
   }
 
   #board(name: string): Switchboard | undefined {

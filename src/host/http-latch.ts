@@ -28,13 +28,17 @@ export interface GrantTold {
   readonly request: string;
 }
 
-/** Tells the host what the answer to a request grants, so that it can be taken back when the answer cannot be sent. */
-export type NoteGrant = (call: Request, grant: GrantTold) => void;
+export interface Grants {
+  /** What the answer to this request grants. */
+  note(request: Request, grant: GrantTold): void;
+  /** The answer cannot be sent. */
+  takeBack(grant: GrantTold): void;
+}
 
 /** An empty key is matched as well, so that it is told to be a bad key and not an unknown route. */
 const KEY = "/v1/latch/:key{[^/]*}";
 
-export function addLatchRoutes(app: CallApp, parts: HostParts, noteGrant: NoteGrant): void {
+export function addLatchRoutes(app: CallApp, parts: HostParts, grants: Grants): void {
   app.use("/v1/*", async (call, next) => {
     const space = readSpace(new URL(call.req.url).searchParams, call.var.credential);
     if (space instanceof Response) return space;
@@ -43,7 +47,7 @@ export function addLatchRoutes(app: CallApp, parts: HostParts, noteGrant: NoteGr
     return undefined;
   });
   app.get("/v1/latch", (call) => listKeys(call, parts));
-  app.post(`${KEY}/acquire`, (call) => acquire(call, parts, noteGrant));
+  app.post(`${KEY}/acquire`, (call) => acquire(call, parts, grants));
   app.post(`${KEY}/extend`, (call) => extend(call, parts));
   app.post(`${KEY}/release`, (call) => release(call, parts));
   app.get(KEY, (call) => showKey(call, parts));
@@ -51,7 +55,7 @@ export function addLatchRoutes(app: CallApp, parts: HostParts, noteGrant: NoteGr
   app.delete("/v1/session/:session", (call) => revokeSession(call, parts));
 }
 
-async function acquire(call: Call, parts: HostParts, noteGrant: NoteGrant): Promise<Response> {
+async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Response> {
   const key = readKey(call.req.raw);
   if (key instanceof Response) return key;
   const body = await readBody(call.req.raw, AcquireBody);
@@ -65,14 +69,31 @@ async function acquire(call: Call, parts: HostParts, noteGrant: NoteGrant): Prom
   const command = acquireOf(body, { from, request, key: parts.keys.inward(key) }, parts);
   const { signal } = call.req.raw;
   if (signal.aborted) return failed({ kind: "gone" });
-  const answer = await onBoard(call, parts, (board) => board.calls.acquire(command, signal));
-  if (answer instanceof Response) return answer;
+  const answered = await onBoard(call, parts, (board) => board.calls.acquire(command, signal));
+  if (answered instanceof Response) return answered;
+  const { answer, hasWaited } = answered;
   if (answer.kind === "ended" && answer.outcome === "timed_out") {
     return body.on_timeout === "ok" ? json({ status: "timeout" }) : waitIsOver(call, parts, key);
   }
   if (answer.kind !== "granted") return failed(answer, key);
-  noteGrant(call.req.raw, { space: call.var.space, from, request });
+  const grant = { space: call.var.space, from, request };
+  if (hasWaited && (await hasHungUp(signal))) {
+    grants.takeBack(grant);
+    return failed({ kind: "gone" });
+  }
+  grants.note(call.req.raw, grant);
   return acquired(answer, key, parts.wire);
+}
+
+/**
+ * What let the key go and what tells of the hang-up may have arrived together, and been read in the other order. So whoever
+ * has waited is looked at once more after the runtime has read everything that was there.
+ */
+async function hasHungUp(signal: AbortSignal): Promise<boolean> {
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve);
+  });
+  return signal.aborted;
 }
 
 function acquireOf(
@@ -182,11 +203,11 @@ function askStatus(call: Call, parts: HostParts, key: string): Promise<Answer | 
 }
 
 /** The board is asked for at the moment of use: one that nobody listens to may have been unloaded meanwhile. */
-async function onBoard(
+async function onBoard<T>(
   call: Call,
   parts: HostParts,
-  ask: (board: Switchboard) => Promise<Answer>,
-): Promise<Answer | Response> {
+  ask: (board: Switchboard) => Promise<T>,
+): Promise<T | Response> {
   if (parts.isDraining()) return failed({ kind: "draining" });
   const board = parts.board(call.var.space);
   return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { type Credential, type Shown } from "./auth.ts";
 import { draining } from "./answers.ts";
-import { addLatchRoutes, type CallApp, type CallVariables, type NoteGrant } from "./http-latch.ts";
+import { addLatchRoutes, type CallApp, type CallVariables, type Grants } from "./http-latch.ts";
 import type { Gauges } from "./metrics.ts";
 import { openApi } from "./openapi.ts";
 import { isLoopback, isOriginAllowed } from "./origin.ts";
@@ -14,7 +14,7 @@ import { Bucket } from "./rate.ts";
 import { rawPath } from "./request.ts";
 
 export interface HttpOptions {
-  readonly noteGrant: NoteGrant;
+  readonly grants: Grants;
   readonly gauges: () => Gauges;
   /** Whether the store answers; asking may try it again. */
   readonly isStoreAvailable: () => boolean;
@@ -43,7 +43,7 @@ export function createApp(parts: HostParts, options: HttpOptions): CallApp {
   });
   addGates(app, parts);
   addOperatingRoutes(app, parts, options);
-  addLatchRoutes(app, parts, options.noteGrant);
+  addLatchRoutes(app, parts, options.grants);
   app.get("/v1/session", () =>
     problem("upgrade_required", "connect to this path with a WebSocket", {}, { upgrade: "websocket" }),
   );
@@ -113,7 +113,7 @@ export function refusePage(request: Request, { settings, keyring }: HostParts): 
   return problem("forbidden", "this origin is not allowed");
 }
 
-export function unauthenticated(): Response {
+function unauthenticated(): Response {
   return problem("unauthenticated", "a valid API key is needed", {}, { "www-authenticate": "Bearer" });
 }
 

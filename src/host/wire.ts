@@ -11,7 +11,7 @@ export type Told = Exclude<Effect, { kind: "opened" | "resumed" | "session_ended
 type Of<Kind extends Effect["kind"]> = Extract<Effect, { kind: Kind }>;
 
 /** For refusals whose cause is a limit: how soon there may be room. */
-export const RETRY_AFTER_MS = 1000;
+const RETRY_AFTER_MS = 1000;
 
 /** What was wrong, in words that show no token and no secret. */
 export const DETAILS: Readonly<Record<RefusalCode, string>> = {
@@ -158,7 +158,7 @@ export function refusedFrame(id: string, code: ProblemCode, detail: string, limi
   return limit === undefined ? refused : { ...refused, limit, retry_after_ms: RETRY_AFTER_MS };
 }
 
-export function byTold(by: By): ByTold {
+function byTold(by: By): ByTold {
   const { session, meta, message } = by;
   return {
     ...(session === undefined ? undefined : { session }),

@@ -151,6 +151,17 @@ export function access({ runtime }: Subject): void {
     },
   );
 
+  test("a browser that asks first is told which pages may call", async () => {
+    const preflight = async (origin: string): Promise<string | null> => {
+      const { headers } = await caller().request("OPTIONS", "/v1/latch/k/acquire", undefined, {
+        headers: { origin, "access-control-request-method": "POST" },
+      });
+      return headers.get("access-control-allow-origin");
+    };
+    expect(await preflight(ALLOWED_ORIGIN)).toBe(ALLOWED_ORIGIN);
+    for (const origin of STRANGE_ORIGINS) expect(await preflight(origin)).toBeNull();
+  });
+
   test("a listed origin, and the server's own, may do both", async () => {
     for (const origin of [ALLOWED_ORIGIN, server.url]) {
       const headers = { origin, authorization: `Bearer ${PLAIN}` };

@@ -141,13 +141,22 @@ export function calls(subject: Subject): void {
     { message: "without steal" },
     { on_timeout: "never" },
     { request_id: "" },
-    { request_id: "x".repeat(256) },
-    { meta: "x".repeat(1023) },
   ])("a wrong field is bad_request and changes nothing: %j", async (fields) => {
     const key = freshKey();
     const answer = await caller().acquire(key, fields);
     expect(answer).toMatchObject({ status: 400, body: { code: "bad_request", retryable: false } });
     expect((await caller().status(key)).body).toMatchObject({ status: "free", waiting: 0 });
+  });
+
+  test("meta above 1 KiB and a request id above 255 characters are bad_request", async () => {
+    const long = { "idempotency-key": "x".repeat(256) };
+    for (const answer of [
+      await caller().acquire(freshKey(), { meta: "x".repeat(1023) }),
+      await caller().acquire(freshKey(), { request_id: "x".repeat(256) }),
+      await caller().acquire(freshKey(), {}, { headers: long }),
+    ]) {
+      expect(answer).toMatchObject({ status: 400, body: { code: "bad_request" } });
+    }
   });
 
   test.each([[], "text", 7, null])("a body that is no object is refused: %j", async (body) => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { Caller } from "./caller.ts";
 import { figure } from "./figures.ts";
 import { startServer } from "./server.ts";
 import { openSession } from "./socket.ts";
@@ -26,6 +27,9 @@ export function crowd({ runtime }: Subject): void {
 
       const refused = await holder.ask({ t: "acquire", key: "key" }, "refused");
       expect(refused).toMatchObject({ code: "limit", limit: "waiters_per_key", retryable: true });
+      const answer = await new Caller(server.url).acquire("key");
+      expect(answer).toMatchObject({ status: 429, body: { code: "limit", limit: "waiters_per_key", retryable: true } });
+      expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
       // A try does not wait, so it is answered as ever.
       await holder.ask({ t: "acquire", key: "key", timeout: 0 }, "timeout");
       expect((await holder.status("key")).waiting).toBe(WAITERS_MAX);

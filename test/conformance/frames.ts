@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { openSession, openSocket } from "./socket.ts";
 import { freshKey, type Subject } from "./subject.ts";
 
@@ -33,6 +35,12 @@ export function frames(subject: Subject): void {
     using socket = await openSocket(subject.socketUrl);
     socket.send({ t: "hello", v: 2 });
     expect((await socket.closed).code).toBe(4426);
+  });
+
+  test("before hello a binary frame closes 4400", async () => {
+    using socket = await openSocket(subject.socketUrl);
+    socket.send(Buffer.from(JSON.stringify({ t: "hello", v: 1 })));
+    expect((await socket.closed).code).toBe(4400);
   });
 
   test("a binary frame closes 4400", async () => {
@@ -85,8 +93,6 @@ export function frames(subject: Subject): void {
     { limit: 1 },
     { keep: true },
     { nest: true },
-    { meta: "x".repeat(1023) },
-    { steal: true, message: "m".repeat(1025) },
   ])("a wrong field is refused and changes nothing: %j", async (fields) => {
     const key = freshKey();
     using session = await openSession(subject.socketUrl);
@@ -103,6 +109,7 @@ export function frames(subject: Subject): void {
     await session.acquire(key, { steal: true, message: "é".repeat(512) });
     expect(await session.next("lost", held.id)).toMatchObject({ by: { message: "é".repeat(512) } });
     await session.ask({ t: "acquire", key, meta: "é".repeat(512) }, "refused");
+    await session.ask({ t: "acquire", key, steal: true, message: `${"é".repeat(512)}x` }, "refused");
   });
 
   test.each([
@@ -126,6 +133,27 @@ export function frames(subject: Subject): void {
     session.send(frameOf(FRAME_BYTES_MAX + 1, character));
     expect((await session.closed).code).toBe(4413);
     await next.granted(waiting);
+  });
+
+  test("a frame far past the limit ends the session too, whoever refuses it", async () => {
+    const key = freshKey();
+    using session = await openSession(subject.socketUrl);
+    using next = await openSession(subject.socketUrl);
+    await session.acquire(key);
+    const waiting = await next.queue(key);
+    session.send(frameOf(10 * FRAME_BYTES_MAX, "x"));
+    expect((await session.closed).code).toBe(subject.runtime.hugeFrameCode);
+    await next.granted(waiting);
+  });
+
+  test("a frame may come in fragments", async () => {
+    const socket = new WebSocket(subject.socketUrl, "latchkey.v1");
+    await once(socket, "open");
+    const fragments = ['{"t":"he', 'llo","', 'v":1}'];
+    for (const [i, text] of fragments.entries()) socket.send(text, { fin: i === fragments.length - 1 });
+    const [welcome] = (await once(socket, "message")) as [Buffer];
+    expect(JSON.parse(welcome.toString())).toMatchObject({ t: "welcome" });
+    socket.terminate();
   });
 
   test("a close reason is a text that a log can keep", async () => {

@@ -5,6 +5,7 @@
 
 import { execFileSync } from "node:child_process";
 
+const PROGRAM = "ip";
 const SERVER_ADDRESS = "10.213.1.1";
 const CLIENT_ADDRESS = "10.213.2.1";
 const ROUTER_ADDRESSES = { server: "10.213.1.2", client: "10.213.2.2" } as const;
@@ -30,7 +31,7 @@ export class Network implements Disposable {
 
   /** What to put before a command, to run it in this place. */
   at(place: "server" | "client"): readonly string[] {
-    return ["ip", "netns", "exec", this.#names[place]];
+    return [PROGRAM, "netns", "exec", this.#names[place]];
   }
 
   /** Neither end hears anything of the other from now on, and neither is told. */
@@ -53,7 +54,7 @@ export class Network implements Disposable {
     for (const name of Object.values(this.#names)) run(`netns add ${name}`);
     this.#connect("server", SERVER_ADDRESS);
     this.#connect("client", CLIENT_ADDRESS);
-    execFileSync("ip", ["netns", "exec", this.#names.router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]);
+    execFileSync(PROGRAM, ["netns", "exec", this.#names.router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]);
   }
 
   #connect(place: "server" | "client", address: string): void {
@@ -96,5 +97,5 @@ export function networkImpossible(): string | undefined {
 }
 
 function run(command: string): void {
-  execFileSync("ip", command.split(" "), { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"] });
+  execFileSync(PROGRAM, command.split(" "), { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"] });
 }

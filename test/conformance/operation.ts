@@ -61,6 +61,39 @@ export function operation(subject: Subject): void {
     expect(output).not.toContain("hunter2");
   });
 
+  test("settings reach the server", async () => {
+    await using server = await startServer(subject.runtime, {
+      env: {
+        LOCK_ADAPTER: "memory",
+        LOCK_TTL: "5s",
+        LOCK_PREFIX: "team:",
+        LATCHKEY_HEARTBEAT: "2s",
+        LATCHKEY_DEADLINE: "7000",
+        LATCHKEY_GRACE_MAX: "1m",
+      },
+    });
+    using session = await openSocket(server.socketUrl);
+    const welcome = await session.hello({ grace: 86_400_000 });
+    expect(welcome).toMatchObject({ ping: 2000, deadline: 7000, grace: 60_000, durable: false });
+    const held = await new Caller(server.url).acquire("key");
+    expect(held.body).toMatchObject({ key: "key", ttl: 5000 });
+    expect((await session.ask({ t: "list" }, "list")).keys).toMatchObject([{ key: "key" }]);
+    expect((await new Caller(server.url).request("GET", "/readyz")).body).toMatchObject({ durable: false });
+  });
+
+  test("in its quarantine a server grants nothing, and afterwards in order", async () => {
+    await using server = await startServer(subject.runtime, { env: { LATCHKEY_QUARANTINE: "500ms" } });
+    using session = await openSession(server.socketUrl);
+    const startedAt = performance.now();
+    await session.ask({ t: "acquire", key: "key", timeout: 0 }, "timeout");
+    const first = await session.queue("key");
+    const second = await session.queue("key");
+    const held = await session.granted(first);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+    await session.release(held);
+    await session.granted(second);
+  });
+
   test("a server does not start on a port that is taken, and says so in one line", async () => {
     const { code, output } = await failToStart(subject.runtime, { PORT: new URL(subject.url).port });
     expect(code).not.toBe(0);

@@ -11,17 +11,30 @@ export interface Runtime {
    * is under way, the reset overtakes the code.
    */
   readonly closesPatiently: boolean;
+  /** What closes a frame so far past the limit that the runtime may refuse to read it. */
+  readonly hugeFrameCode: 1009 | 4413;
 }
 
-export const bun: Runtime = { name: "bun", command: [binary("bun"), source("bun")], closesPatiently: true };
+export const bun: Runtime = {
+  name: "bun",
+  command: [binary("bun"), source("bun")],
+  closesPatiently: true,
+  hugeFrameCode: 1009,
+};
 
 export const deno: Runtime = {
   name: "deno",
   command: [binary("deno"), "run", "-A", "--cached-only", "--no-remote", source("deno")],
   closesPatiently: false,
+  hugeFrameCode: 4413,
 };
 
-export const node: Runtime = { name: "node", command: [binary("node"), source("node")], closesPatiently: true };
+export const node: Runtime = {
+  name: "node",
+  command: [binary("node"), source("node")],
+  closesPatiently: true,
+  hugeFrameCode: 1009,
+};
 
 export const RUNTIMES: readonly Runtime[] = [bun, deno, node];
 

@@ -112,7 +112,10 @@ describe("acquire", () => {
     const world = new World({ limits: { depthMax: 2 } });
     const { token } = (await world.acquire("k")).body;
     expect((await world.acquire("k", { token, nest: true })).body.depth).toBe(2);
-    expect(await world.acquire("k", { token, nest: true })).toMatchObject({ status: 409, body: { code: "depth_limit" } });
+    expect(await world.acquire("k", { token, nest: true })).toMatchObject({
+      status: 409,
+      body: { code: "depth_limit" },
+    });
   });
 
   test("past a limit is 429 with its name and Retry-After", async () => {
@@ -191,7 +194,10 @@ describe("extend and release", () => {
     const { token } = (await world.acquire("k", { ttl: 100 })).body;
     world.advance(100);
     const { fence } = (await world.acquire("k")).body;
-    expect(await world.release("k", { token })).toMatchObject({ status: 410, body: { code: "lost", reason: "expired" } });
+    expect(await world.release("k", { token })).toMatchObject({
+      status: 410,
+      body: { code: "lost", reason: "expired" },
+    });
     expect(await world.extend("k", { token, ttl: 1000 })).toMatchObject({ status: 410, body: { reason: "expired" } });
     expect((await world.status("k")).body.holders).toMatchObject([{ fence }]);
   });
@@ -240,7 +246,10 @@ describe("status, list and revoke", () => {
     const holder = world.session();
     holder.acquire("k", { id: "a" });
     holder.acquire("l", { id: "b" });
-    expect((await world.ask("DELETE", "/v1/latch/k", { message: "why" })).body).toEqual({ status: "revoked", count: 1 });
+    expect((await world.ask("DELETE", "/v1/latch/k", { message: "why" })).body).toEqual({
+      status: "revoked",
+      count: 1,
+    });
     expect(holder.frames("lost")).toMatchObject([{ id: "a", reason: "revoked", by: { message: "why" } }]);
     const { session } = holder.welcome;
     expect((await world.ask("DELETE", `/v1/session/${session}`)).body).toEqual({ status: "revoked", count: 1 });
@@ -328,14 +337,19 @@ describe("bodies", () => {
     expect((await new World().ask("POST", "/v1/latch/k/acquire")).status).toBe(200);
   });
 
-  test.each(["{", "nonsense", '{"ttl":1000', "\0", "{'ttl':5}", "ttl=5"])("that are no JSON are bad_json: %j", async (body) => {
-    expect(await acquire(body)).toMatchObject({ status: 400, body: { code: "bad_json" } });
-  });
+  test.each(["{", "nonsense", '{"ttl":1000', "\0", "{'ttl':5}", "ttl=5"])(
+    "that are no JSON are bad_json: %j",
+    async (body) => {
+      expect(await acquire(body)).toMatchObject({ status: 400, body: { code: "bad_json" } });
+    },
+  );
 
   test("that are no UTF-8 are bad_json", async () => {
     const world = new World();
     const bytes = new Uint8Array([0x7b, 0x22, 0x6d, 0x65, 0x74, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]);
-    const response = await world.host.fetch(new Request(`${ORIGIN}/v1/latch/k/acquire`, { method: "POST", body: bytes }));
+    const response = await world.host.fetch(
+      new Request(`${ORIGIN}/v1/latch/k/acquire`, { method: "POST", body: bytes }),
+    );
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ code: "bad_json" });
   });

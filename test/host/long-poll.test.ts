@@ -139,9 +139,14 @@ describe("the same request id", () => {
   test("belongs to a credential and to a space", async () => {
     const world = new World({ keys: KEYS });
     const call = (key: number, space: string): ReturnType<World["ask"]> =>
-      world.ask("POST", `/v1/latch/k/acquire?space=${space}`, { timeout: 0 }, {
-        headers: { authorization: `Bearer ${KEYS[key]!.secret}`, "idempotency-key": "r" },
-      });
+      world.ask(
+        "POST",
+        `/v1/latch/k/acquire?space=${space}`,
+        { timeout: 0 },
+        {
+          headers: { authorization: `Bearer ${KEYS[key]!.secret}`, "idempotency-key": "r" },
+        },
+      );
     expect((await call(0, "a")).status).toBe(200);
     expect((await call(2, "a")).status).toBe(408);
     expect((await call(2, "b")).status).toBe(200);
@@ -180,6 +185,20 @@ describe("a caller that hangs up", () => {
     await answer;
     expect((await world.status("k")).body.status).toBe("free");
     expect((await world.ask("GET", "/metrics")).text).toContain("latchkey_spaces 0");
+  });
+
+  test("has no turn, however shortly before the grant: the next in line is granted", async () => {
+    const world = new World();
+    const letGo = holdBySession(world);
+    const hangUp = new AbortController();
+    const { answer } = await world.waitingCall("k", {}, { ...id("r"), signal: hangUp.signal });
+    const next = world.session();
+    next.acquire("k", { id: "next" });
+    letGo();
+    hangUp.abort();
+    expect(next.frames("granted")).toEqual([]);
+    await answer;
+    expect(next.frames("granted")).toMatchObject([{ id: "next" }]);
   });
 
   test("takes no place of an equal call: the claim goes on until the last has hung up", async () => {
@@ -243,8 +262,7 @@ describe("a caller that hangs up while the store is at work", () => {
     const world = new World();
     const first = await world.acquire("k", { ttl: 60_000 }, id("r"));
     world.store.mode = "held";
-    void world.acquire("busy");
-    await settle();
+    await world.waitingCall("busy");
     const hangUp = new AbortController();
     await world.waitingCall("k", { ttl: 60_000 }, { ...id("r"), signal: hangUp.signal });
     hangUp.abort();
@@ -271,8 +289,7 @@ describe("a caller that hangs up while the store is at work", () => {
     const hangUp = new AbortController();
     await world.waitingCall("k", {}, { ...id("r"), signal: hangUp.signal });
     world.store.mode = "held";
-    void world.acquire("busy");
-    await settle();
+    await world.waitingCall("busy");
     hangUp.abort();
     const again = await world.waitingCall("k", {}, id("r"));
     letGo();
@@ -287,8 +304,7 @@ describe("a caller that hangs up while the store is at work", () => {
     await world.waitingCall("k", { timeout: 1000 }, { ...id("r"), signal: hangUp.signal });
     world.store.mode = "held";
     world.time.skip(1000);
-    void world.acquire("busy");
-    await settle();
+    await world.waitingCall("busy");
     hangUp.abort();
     await finishAll(world);
     letGo();

@@ -73,7 +73,16 @@ describe("a grace", () => {
     const second = world.session({ resume: first.resume });
     expect(second.welcome).toMatchObject({ ...first.resume, resumed: true, grace: 30_000 });
     expect(second.welcome.claims).toEqual([
-      { id: "holds", key: "held", state: "holding", mode: "exclusive", ticket: expect.any(Number), token, fence, depth: 1 },
+      {
+        id: "holds",
+        key: "held",
+        state: "holding",
+        mode: "exclusive",
+        ticket: expect.any(Number),
+        token,
+        fence,
+        depth: 1,
+      },
       {
         id: "waits",
         key: "waited",
@@ -156,18 +165,21 @@ describe("a resume", () => {
     expect(world.session().status("k").status).toBe("free");
   });
 
-  test.each(["the public id", "guess", ""])("with a wrong secret is 4410, and the session does not notice: %s", (guess) => {
-    const world = new World();
-    const owner = world.session();
-    owner.acquire("k");
-    const { session } = owner.resume;
-    const secret = guess === "the public id" ? session : guess;
-    const thief = world.session({ resume: { session, secret } });
-    if (secret === "") expect(thief.closedWith?.code).toBe(4400);
-    else expect(thief.news()).toMatchObject([{ t: "error", code: "session_ended" }]);
-    expect(owner.closedWith).toBeUndefined();
-    expect(owner.status("k").status).toBe("held");
-  });
+  test.each(["the public id", "guess", ""])(
+    "with a wrong secret is 4410, and the session does not notice: %s",
+    (guess) => {
+      const world = new World();
+      const owner = world.session();
+      owner.acquire("k");
+      const { session } = owner.resume;
+      const secret = guess === "the public id" ? session : guess;
+      const thief = world.session({ resume: { session, secret } });
+      if (secret === "") expect(thief.closedWith?.code).toBe(4400);
+      else expect(thief.news()).toMatchObject([{ t: "error", code: "session_ended" }]);
+      expect(owner.closedWith).toBeUndefined();
+      expect(owner.status("k").status).toBe("held");
+    },
+  );
 
   test("of an unknown session, or of a caller's scope, is 4410", () => {
     const world = new World();
@@ -291,7 +303,10 @@ describe("an operator", () => {
     other.acquire("l", { id: "b" });
     other.news();
     const { session } = other.welcome;
-    expect(operator.ask({ t: "revoke_session", session, message: "maintenance" })).toMatchObject({ t: "revoked", count: 2 });
+    expect(operator.ask({ t: "revoke_session", session, message: "maintenance" })).toMatchObject({
+      t: "revoked",
+      count: 2,
+    });
     const by = { session: operator.welcome.session, meta: { name: "ops" }, message: "maintenance" };
     expect(other.news()).toEqual([
       { t: "lost", id: "b", key: "l", reason: "revoked", by },

@@ -140,7 +140,9 @@ describe("numbers are reserved ahead", () => {
     let count = 0;
     while (setting.store.held.length === 0) setting.acquire("k", `r${count++}`, { from: "s", session: true });
     const largest = (): number =>
-      Math.max(...setting.told.map((effect) => ("fence" in effect ? effect.fence : "ticket" in effect ? effect.ticket : 0)));
+      Math.max(
+        ...setting.told.map((effect) => ("fence" in effect ? effect.fence : "ticket" in effect ? effect.ticket : 0)),
+      );
     expect(largest()).toBeLessThanOrEqual(reserved);
     const toldBefore = setting.told.length;
     setting.acquire("k", "later", { from: "s", session: true });

@@ -122,7 +122,11 @@ describe("what a session is told", () => {
     const socket = world.session();
     const { token } = socket.acquire("k", { id: "a", ttl: 100 });
     world.advance(100);
-    expect(socket.ask({ t: "extend", key: "k", token, ttl: 1000 })).toMatchObject({ t: "lost", key: "k", reason: "expired" });
+    expect(socket.ask({ t: "extend", key: "k", token, ttl: 1000 })).toMatchObject({
+      t: "lost",
+      key: "k",
+      reason: "expired",
+    });
     expect(socket.ask({ t: "release", key: "k", token })).toMatchObject({ t: "lost", reason: "expired" });
     expect(socket.acquire("k", { token })).toMatchObject({ t: "lost", reason: "expired" });
     expect(socket.acquire("k", { token: "unknown" })).toMatchObject({ t: "lost", reason: "unknown" });
@@ -190,7 +194,10 @@ describe("what a session is told", () => {
   test("semaphores tell their limit, and another limit is a mismatch", () => {
     const socket = new World().session();
     socket.acquire("k", { mode: "shared", limit: 2 });
-    expect(socket.acquire("k", { mode: "shared", limit: 3 })).toMatchObject({ code: "limit_mismatch", retryable: true });
+    expect(socket.acquire("k", { mode: "shared", limit: 3 })).toMatchObject({
+      code: "limit_mismatch",
+      retryable: true,
+    });
     expect(socket.status("k")).toMatchObject({ limit: 2 });
   });
 });

@@ -49,11 +49,3 @@ export class VirtualTime implements Clock, Alarm {
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setTimeout(resolve));
 }
-
-export async function until(holds: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 1000; turn++) {
-    if (holds()) return;
-    await settle();
-  }
-  throw new Error("what was waited for did not come");
-}
