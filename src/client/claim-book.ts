@@ -73,6 +73,7 @@ export class ClaimBook<Call> {
       sentAt: undefined,
       resendAt: Number.POSITIVE_INFINITY,
       queued: false,
+      text: "",
       leaseBefore: 0,
     };
     if (this.closed !== undefined) {
@@ -104,8 +105,16 @@ export class ClaimBook<Call> {
     }
     const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
     const timeout = entry.timeout === undefined ? undefined : entry.timeout && left;
-    this.emit({ kind: "send", text: JSON.stringify({ ...frame, id, timeout }) });
+    entry.text = JSON.stringify({ ...frame, id, timeout });
+    this.emit({ kind: "send", text: entry.text });
     this.watch(this.giveUpAt(entry));
+  }
+
+  /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */
+  repeat(entry: Entry<Call>): void {
+    entry.sentAt = this.now;
+    entry.queued = false;
+    this.emit({ kind: "send", text: entry.text });
   }
 
   /** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */

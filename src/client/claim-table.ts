@@ -18,7 +18,7 @@ import {
   UnavailableError,
 } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
-import { grantedAfterWait, leaseUntil } from "./lease.ts";
+import { leaseUntil } from "./lease.ts";
 import type { Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
 
 /** How long a request without a timeout of its own may be without an answer, ms. */
@@ -206,22 +206,27 @@ export class ClaimTable<Call> {
   }
 
   #granted(frame: Granted, entry: Entry<Call> | undefined): void {
-    const { holds, now } = this.#book;
-    if (entry === undefined) {
-      // Told twice, or not wanted any more.
-      if (!holds.has(frame.id)) this.#book.letGo(undefined, frame.key, frame.token, this.#byToken(frame.token));
-      return;
+    const book = this.#book;
+    const hold = book.holds.get(frame.id);
+    if (entry !== undefined) {
+      // What was acked before this frame came was heard before it was sent.
+      const until = leaseUntil(Math.max(entry.sentAt ?? book.now, this.#heartbeat.heardAt), frame.expires_in);
+      const isProven = until - book.now >= (frame.expires_in ?? 0) / 2;
+      const { queued } = entry;
+      if (queued && frame.expires_in !== undefined) book.repeat(entry);
+      // If not, the answer to that decides.
+      if (isProven || !queued) this.#hold(frame, entry, until);
+    } else if (hold === undefined) {
+      // Not wanted any more. It may be a nested acquire's.
+      book.letGo(undefined, frame.key, frame.token, this.#byToken(frame.token));
+    } else if (!hold.busy) {
+      hold.leaseUntil = Math.max(hold.leaseUntil, leaseUntil(hold.askedAt, frame.expires_in));
     }
-    const sentAt = entry.sentAt ?? now;
-    const { heardAt, rttMs } = this.#heartbeat;
-    // What was acked before the grant came was heard before it was granted.
-    this.#hold(frame, entry, entry.queued ? grantedAfterWait(Math.max(sentAt, heardAt), now, rttMs) : sentAt);
   }
 
-  /** The entry is granted; what is left of its lease was told at some moment not before `since`. */
-  #hold(told: Granted | ClaimTold, entry: Entry<Call>, since: number): void {
+  /** The entry is granted. */
+  #hold(told: Granted | ClaimTold, entry: Entry<Call>, until: number): void {
     const book = this.#book;
-    const until = leaseUntil(since, told.expires_in);
     let { hold } = entry;
     if (hold === undefined && until <= book.now) {
       // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
@@ -241,6 +246,7 @@ export class ClaimTable<Call> {
         keep: entry.frame.t === "acquire" && entry.frame.keep === true,
         ttl: told.ttl,
         leaseUntil: until,
+        askedAt: entry.sentAt ?? book.now,
         open: 1,
         busy: false,
         entries: new Set(),
@@ -310,7 +316,7 @@ export class ClaimTable<Call> {
       told.delete(entry.id);
       if (claim === undefined) entry.sentAt = undefined;
       else if (claim.state === "waiting") entry.queued = true;
-      else if (claim.state === "holding") this.#hold(claim, entry, helloAt);
+      else if (claim.state === "holding") this.#hold(claim, entry, leaseUntil(helloAt, claim.expires_in));
       else if (claim.outcome === "timed_out") book.fail(entry, new LockTimeoutError(keyOf(entry)));
       else if (claim.outcome === "revoked") book.fail(entry, waitEnded("revoked"));
       else book.renew(entry);

@@ -24,7 +24,6 @@ export class Heartbeat {
   #heardAt = 0;
   #deadlineMs = 0;
   #graceMs = 0;
-  #rttMs = 0;
   #pongsAt: number[] = [];
 
   /** The grace that the server has granted, ms. */
@@ -35,11 +34,6 @@ export class Heartbeat {
   /** The send time of the last frame that the server is known to have heard. */
   get heardAt(): number {
     return this.#heardAt;
-  }
-
-  /** The latest round trip that was measured, ms. */
-  get rttMs(): number {
-    return this.#rttMs;
   }
 
   get deadAt(): number {
@@ -61,8 +55,8 @@ export class Heartbeat {
     if (this.#deadlineMs === 0) this.#heardAt = now;
   }
 
-  welcomed(helloAt: number, now: number, deadlineMs: number, graceMs: number): void {
-    this.#heard(helloAt, now);
+  welcomed(helloAt: number, deadlineMs: number, graceMs: number): void {
+    this.#heardAt = helloAt;
     this.#deadlineMs = deadlineMs;
     this.#graceMs = graceMs;
   }
@@ -71,13 +65,7 @@ export class Heartbeat {
     this.#pongsAt.push(now);
   }
 
-  acked(now: number): void {
-    const sentAt = this.#pongsAt.shift();
-    if (sentAt !== undefined) this.#heard(sentAt, now);
-  }
-
-  #heard(sentAt: number, now: number): void {
-    this.#heardAt = sentAt;
-    this.#rttMs = now - sentAt;
+  acked(): void {
+    this.#heardAt = this.#pongsAt.shift() ?? this.#heardAt;
   }
 }

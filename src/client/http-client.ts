@@ -5,7 +5,7 @@ import { awakeClock, type Ports, systemPorts } from "./clock.ts";
 import { LockLostError, LockTimeoutError, RefusedError } from "./errors.ts";
 import { HttpHold } from "./http-hold.ts";
 import { type Fetch, type HttpAnswer, HttpRequests, isTransient } from "./http-request.ts";
-import { grantedAfterWait, leaseUntil } from "./lease.ts";
+import { leaseUntil, marginMs } from "./lease.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
@@ -29,9 +29,6 @@ const ANSWER_MS = 10_000;
 
 /** How long after an acquire's timeout its answer may still arrive, ms. */
 const OVERRUN_MS = 2_000;
-
-/** The longest time that an answer is taken to travel, ms. Nothing measures it, and an answer may come after a wait. */
-const TRAVEL_MAX_MS = 1_000;
 
 export interface HttpOptions {
   readonly auth?: Auth | undefined;
@@ -144,25 +141,29 @@ class HttpLocks implements HttpClient {
       // A timeout that is told with 408 would be sent again by some HTTP clients.
       const body = { ...wanted, timeout: wait, request_id: requestId(), on_timeout: "ok" };
       const late = (answer: HttpAnswer): void => this.#letGo(key, answer);
-      const answer = await this.#requests
-        .ask({ method: "POST", path, body, key, until, signal, late })
-        .catch((error) => {
-          // As in a session: whatever kept the grant away, the time is over. The cause says more.
-          if (timeout && isTransient(error)) throw new LockTimeoutError(key, { cause: error });
+      const request = { method: "POST", path, body, key, until, signal, late } as const;
+      let answer = await this.#requests.ask(request).catch((error) => {
+        // As in a session: whatever kept the grant away, the time is over. The cause says more.
+        if (timeout && isTransient(error)) throw new LockTimeoutError(key, { cause: error });
+        throw error;
+      });
+      if (isStale(answer)) {
+        const first = answer;
+        answer = await this.#requests.ask(request).catch((error) => {
+          this.#letGo(key, first);
           throw error;
         });
+      }
       if (answer.body["status"] === "acquired") return this.#hold(answer, outer);
       if (this.#now() >= giveUpAt) throw new LockTimeoutError(key);
     }
   }
 
-  #hold({ body, sentAt, receivedAt }: HttpAnswer, outer: HttpHold | undefined): HttpHold {
+  #hold({ body, sentAt }: HttpAnswer, outer: HttpHold | undefined): HttpHold {
     const told = body as unknown as Acquired;
     const expiresInMs = told.expires_in ?? undefined;
     const ttl = told.ttl ?? undefined;
-    // The answer may have come at once or after a wait; nothing tells, so a long way is a wait.
-    const since = grantedAfterWait(sentAt, receivedAt, Math.min(TRAVEL_MAX_MS, (expiresInMs ?? 0) / 4));
-    const until = leaseUntil(since, expiresInMs);
+    const until = leaseUntil(sentAt, expiresInMs);
     if (outer !== undefined) {
       // Re-entry never shortens a lease.
       outer.setLease(Math.max(outer.leaseUntil, until), ttl);
@@ -263,6 +264,15 @@ interface Acquired {
   /** Null: a session is the lease. */
   readonly ttl: number | null;
   readonly expires_in: number | null;
+}
+
+/**
+ * Whether the grant came so long after it was asked for, most likely after a wait, that little of its lease is proven. The
+ * same request again is the same claim, and its answer is measured from a send time of now.
+ */
+function isStale({ body, sentAt, receivedAt }: HttpAnswer): boolean {
+  const { expires_in: expiresInMs } = body as unknown as Acquired;
+  return typeof expiresInMs === "number" && receivedAt - sentAt > marginMs(expiresInMs);
 }
 
 function requestId(): string {

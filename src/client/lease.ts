@@ -2,6 +2,10 @@
  * How long a client may believe that it holds. The rule behind every line: start from a moment that the server
  * cannot have reached before (the send time of something it has answered), never from one that it may have passed.
  * Then take off a margin, so that the work is told to stop before the server can grant the next holder.
+ *
+ * When a grant arrived is no such moment: it may have lain in a buffer while this machine slept or was busy, and nothing
+ * in it tells how long. So after a wait, when the request's own send time proves little, the request is sent again. That is
+ * the same claim and changes nothing, but its answer is measured from a send time of now.
  */
 
 /** Clocks that run at different speeds, late timers, and the time the work needs to stop. */
@@ -15,13 +19,4 @@ export function marginMs(ms: number): number {
  */
 export function leaseUntil(since: number, expiresInMs: number | undefined): number {
   return expiresInMs === undefined ? Number.POSITIVE_INFINITY : since + expiresInMs - marginMs(expiresInMs);
-}
-
-/**
- * A moment that is most likely not after the grant, when the grant came unasked, after a wait. It was sent before it
- * was `receivedAt`, earlier by the time it travelled. That time cannot be known; `travelMs` is the best estimate,
- * and the grant is surely not older than `since`, the send time of the request.
- */
-export function grantedAfterWait(since: number, receivedAt: number, travelMs: number): number {
-  return Math.max(since, receivedAt - travelMs);
 }

@@ -104,7 +104,7 @@ export class SessionMachine<Call> {
       this.#outputs.push({ kind: "send", text: PONG });
       this.#heartbeat.ponged(now);
     } else if (text === ACK) {
-      this.#heartbeat.acked(now);
+      this.#heartbeat.acked();
     } else {
       this.#frame(text, now);
       this.tick(now);
@@ -210,7 +210,7 @@ export class SessionMachine<Call> {
     this.#state = "open";
     this.#openedAt = now;
     this.#believedUntil = Number.POSITIVE_INFINITY;
-    this.#heartbeat.welcomed(this.#helloAt, now, welcome.deadline, welcome.grace);
+    this.#heartbeat.welcomed(this.#helloAt, welcome.deadline, welcome.grace);
     this.#setStatus("connected");
     this.#claims.connected(welcome.session, this.#helloAt, welcome.resumed ? (welcome.claims ?? []) : undefined);
   }

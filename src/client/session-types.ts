@@ -75,6 +75,8 @@ export interface Entry<Call> {
   resendAt: number;
   /** Acquire: the server said that it waits, so its grant comes unasked. */
   queued: boolean;
+  /** Acquire: the frame as it was sent, which may be sent again to ask how the claim stands. */
+  text: string;
   /** Extend: the end of the lease before it was sent. */
   leaseBefore: number;
 }
@@ -88,6 +90,8 @@ export interface Held<Call> extends Hold {
   readonly keep: boolean;
   ttl: number | undefined;
   leaseUntil: number;
+  /** When the server was asked last how the claim stands. */
+  askedAt: number;
   /** Handles that were not released, and nested acquires on their way. 0: its last release is on its way. */
   open: number;
   /** An extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */

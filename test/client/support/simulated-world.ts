@@ -126,8 +126,11 @@ export class World {
     if (effect.kind === "ended" && effect.held) {
       const token = `token ${effect.to} ${effect.request}`;
       this.#live.delete(token);
-      if (this.#believed.has(token))
+      // Who sleeps does nothing, and who has just woken is given a second to notice, unless it looks at the signal.
+      const believer = this.#believed.get(token);
+      if (believer !== undefined && !believer.isDrowsy) {
         this.wrong.push(`${token} ${effect.outcome} at ${this.time.monoMs}, still believed`);
+      }
     }
     this.#lines.get(effect.to)?.tell(effect);
   }
