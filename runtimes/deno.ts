@@ -25,8 +25,7 @@ export function serve(options: ServeOptions = {}): Promise<RunningServer> {
   return startServer(options, openSqlite, (core, hostname, port) => {
     const aborter = new AbortController();
     // Whoever starts the server prints its address; without `onListen` Deno prints one as well.
-    const options = { hostname, port, signal: aborter.signal, onListen: () => {} };
-    const server = Deno.serve(options, wire(core));
+    const server = Deno.serve({ hostname, port, signal: aborter.signal, onListen: () => {} }, wire(core));
     return { port: server.addr.port, stop: () => server.shutdown(), abort: () => aborter.abort() };
   });
 }
@@ -45,9 +44,15 @@ export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
 
 let socketCount = 0;
 
+/** How long an ended connection is listened to for a moment of silence. */
+const LINGER_MAX_MS = 4000;
+const SILENCE_MS = 25;
+
 class DenoSocket implements Socket {
   readonly id: string = `deno-${++socketCount}`;
   readonly #ws: WebSocket;
+  #isClosing = false;
+  #heard = 0;
 
   constructor(ws: WebSocket) {
     this.#ws = ws;
@@ -57,15 +62,33 @@ class DenoSocket implements Socket {
     return this.#ws.bufferedAmount;
   }
 
+  heard(): void {
+    this.#heard++;
+  }
+
   send(text: string): boolean {
     // A closing socket would swallow the message without a word.
-    if (this.#ws.readyState !== WebSocket.OPEN) return false;
+    if (this.#isClosing || this.#ws.readyState !== WebSocket.OPEN) return false;
     this.#ws.send(text);
     return true;
   }
 
   close(code: number, reason: string): void {
-    this.#ws.close(code, reason);
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#linger(() => this.#ws.close(code, reason), performance.now() + LINGER_MAX_MS);
+  }
+
+  /**
+   * Deno 2.9 drops the connection at the first frame that comes after it has sent a close. When more are under way they
+   * meet a reset, and the client does not learn why it was closed: so they are let in first.
+   */
+  #linger(close: () => void, until: number): void {
+    const heard = this.#heard;
+    setTimeout(() => {
+      if (heard === this.#heard || performance.now() >= until) close();
+      else this.#linger(close, until);
+    }, SILENCE_MS);
   }
 }
 
@@ -82,6 +105,7 @@ function wire({ host, opened, closed }: Core): (request: Request) => Promise<Res
       // Nothing may be sent before `open`: Deno throws.
       ws.onopen = () => opened(socket, admission);
       ws.onmessage = ({ data }) => {
+        socket.heard();
         if (typeof data === "string") host.message(socket, data);
         else host.binary(socket);
       };

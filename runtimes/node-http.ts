@@ -1,7 +1,7 @@
 /** What Node leaves to the program: upgrade requests are not read and not refused for it, nor does a server end by itself. */
 
 import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
-import type { Duplex } from "node:stream";
+import type { Duplex, Writable } from "node:stream";
 
 export function isWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === "websocket";
@@ -26,6 +26,15 @@ export async function refuse(socket: Duplex, response: Response): Promise<void> 
   head.push(`content-length: ${body.length}`, "connection: close", "", "");
   // The end alone would leave a peer that never ends its side with an open socket.
   socket.end(Buffer.concat([Buffer.from(head.join("\r\n"), "latin1"), body]), () => socket.destroy());
+}
+
+/** Calls `lost` when the connection ends before the answer is written. */
+export function onLost(outgoing: Writable, lost: () => void): void {
+  const ended = (): void => {
+    if (!outgoing.writableFinished) lost();
+  };
+  if (outgoing.closed) ended();
+  else outgoing.once("close", ended);
 }
 
 /** How a server ends. It must be called before the server listens. */

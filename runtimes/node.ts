@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import { type WebSocket, WebSocketServer } from "ws";
 import { startFromEnvironment } from "../src/cli/serve.ts";
 import type { Socket } from "../src/host/ports.ts";
@@ -14,7 +14,7 @@ import { type Core, createCore, isOurs, startServer } from "../src/latchkey.ts";
 import { notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/latchkey.ts";
 import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
-import { endingOf, isWebSocket, refuse, requestOf } from "./node-http.ts";
+import { endingOf, isWebSocket, onLost, refuse, requestOf } from "./node-http.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
 
@@ -101,19 +101,12 @@ interface Wired {
 }
 
 function wire({ host, onError, opened, closed }: Core): Wired {
-  const listener = getRequestListener(
-    async (request, { outgoing }) => {
-      const response = await host.fetch(request);
-      // Whoever hung up just before the answer does not have the lock that it tells of.
-      const ended = (): void => {
-        if (!outgoing.writableFinished) host.undelivered(response);
-      };
-      if (outgoing.closed) ended();
-      else outgoing.once("close", ended);
-      return response;
-    },
-    { overrideGlobalObjects: false },
-  );
+  const respond = async (request: Request, { outgoing }: HttpBindings | Http2Bindings): Promise<Response> => {
+    const response = await host.fetch(request);
+    onLost(outgoing, () => host.undelivered(response));
+    return response;
+  };
+  const listener = getRequestListener(respond, { overrideGlobalObjects: false });
   const protocols = new WeakMap<IncomingMessage, string>();
   const server = new WebSocketServer({
     noServer: true,

@@ -29,7 +29,7 @@ const FAREWELL_MAX_MS = 1000;
 export interface Core {
   readonly host: Host;
   readonly onError: OnError;
-  /** For a runtime's sockets, so that `close` can wait for them; in the place of the host's methods. */
+  /** For a runtime's sockets, in the place of the host's, so that `close` can wait for them. */
   readonly opened: (socket: Socket, admission: Admission) => void;
   readonly closed: (socket: Socket) => void;
   /** Ends all sessions and pending calls and lets go of the store. A second call waits for the same end. */

@@ -148,13 +148,20 @@ class HttpLocks implements HttpClient {
         throw error;
       });
       if (isStale(answer)) {
-        const first = answer;
-        answer = await this.#requests.ask(request).catch((error) => {
-          this.#letGo(key, first);
+        const granted = answer;
+        const endsAt = this.#now() + Number(answer.body["expires_in"]);
+        answer = await this.#requests.ask({ ...request, until: endsAt }).catch((error) => {
+          this.#letGo(key, granted);
           throw error;
         });
       }
-      if (answer.body["status"] === "acquired") return this.#hold(answer, outer);
+      if (answer.body["status"] === "acquired") {
+        const hold = this.#hold(answer, outer);
+        if (hold.error === undefined) return hold;
+        // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
+        if (outer === undefined) this.#letGo(key, answer);
+        throw hold.error;
+      }
       if (this.#now() >= giveUpAt) throw new LockTimeoutError(key);
     }
   }
@@ -178,7 +185,7 @@ class HttpLocks implements HttpClient {
       onError: this.#onError,
       onEnd: (ended) => this.#holds.delete(ended),
     });
-    if (hold.error === undefined) this.#holds.add(hold);
+    this.#holds.add(hold);
     return hold;
   }
 

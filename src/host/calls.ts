@@ -112,7 +112,6 @@ export class Calls {
   stopped(): void {
     const entries = [...this.#entries.values()].flat();
     this.#entries.clear();
-    this.#deliveries.clear();
     for (const entry of entries) entry.stopped();
   }
 

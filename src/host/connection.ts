@@ -38,6 +38,8 @@ export class Connection implements SessionLine, Timed {
   #session: Session | undefined;
   #heardAt: number;
   #pingAt: number = Number.POSITIVE_INFINITY;
+  /** From the welcome on, where there is a heartbeat. */
+  #isWatched = false;
   /** Frames that came before the welcome. */
   #early: string[] = [];
   #earlyChars = 0;
@@ -64,6 +66,11 @@ export class Connection implements SessionLine, Timed {
   message(text: string): void {
     if (this.#phase === "closed") return;
     const now = this.#parts.clock.now();
+    // The alarm may be late, but not even then does a frame bring back a session whose time was over.
+    if (this.#isSilent(now)) {
+      this.#endSilent();
+      return;
+    }
     this.#heardAt = now;
     this.#parts.metrics.count("latchkey_frames_total", '{direction="in"}');
     if (!this.#rate.take(now)) {
@@ -101,20 +108,16 @@ export class Connection implements SessionLine, Timed {
 
   /** Hello did not come in time, a ping is due, or nothing was heard for too long. */
   due(now: number): void {
-    const { heartbeatMs, deadlineMs } = this.#parts.settings;
     if (this.#phase === "connecting") {
       this.#end(CLOSE.helloTimeout, "no hello in time");
       return;
     }
-    if (now >= this.#heardAt + deadlineMs) {
-      this.#parts.metrics.count("latchkey_heartbeats_missed_total");
-      // A session with a grace is only suspended: after this code its client may resume it.
-      const hasGrace = (this.#session?.graceMs ?? 0) > 0;
-      this.#end(hasGrace ? CLOSE.helloTimeout : CLOSE.sessionEnded, "silent for too long");
+    if (this.#isSilent(now)) {
+      this.#endSilent();
       return;
     }
     if (now >= this.#pingAt) {
-      this.#pingAt = now + heartbeatMs;
+      this.#pingAt = now + this.#parts.settings.heartbeatMs;
       this.#sendText(PING);
     }
     this.#watch();
@@ -123,7 +126,9 @@ export class Connection implements SessionLine, Timed {
   opened(effect: Parameters<SessionLine["opened"]>[0]): void {
     if (this.#session === undefined) return;
     this.#send(this.#session.welcome(effect));
-    this.#pingAt = this.#parts.clock.now() + this.#parts.settings.heartbeatMs;
+    this.#isWatched = this.#options.hasHeartbeat;
+    this.#heardAt = this.#parts.clock.now();
+    this.#pingAt = this.#heardAt + this.#parts.settings.heartbeatMs;
     this.#watch();
     // What arrives while these are served is put behind them.
     for (const text of this.#early) {
@@ -283,9 +288,20 @@ export class Connection implements SessionLine, Timed {
     this.#session?.board.sessions.left(this, this.#session.facts.id);
   }
 
+  #isSilent(now: number): boolean {
+    return this.#isWatched && now >= this.#heardAt + this.#parts.settings.deadlineMs;
+  }
+
+  #endSilent(): void {
+    this.#parts.metrics.count("latchkey_heartbeats_missed_total");
+    // A session with a grace is only suspended: after this code its client may resume it.
+    const hasGrace = (this.#session?.graceMs ?? 0) > 0;
+    this.#end(hasGrace ? CLOSE.helloTimeout : CLOSE.sessionEnded, "silent for too long");
+  }
+
   /** Sets when something is due next. What is heard meanwhile only moves it to a later time. */
   #watch(): void {
-    if (this.#phase === "closed" || !this.#options.hasHeartbeat) return;
+    if (this.#phase === "closed" || !this.#isWatched) return;
     const silentAt = this.#heardAt + this.#parts.settings.deadlineMs;
     this.#parts.timers.set(this, Math.min(this.#pingAt, silentAt));
   }

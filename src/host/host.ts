@@ -63,6 +63,7 @@ export class Host {
   /** A space that the store failed at last; asking for it again shows whether the store is back. */
   #failedSpace: string | undefined;
   #isDraining = false;
+  #isClosed = false;
   #stopping: Promise<void> | undefined;
 
   constructor(ports: HostPorts, choices?: HostChoices) {
@@ -184,6 +185,7 @@ export class Host {
     for (const connection of this.#connections.values()) end(connection);
     await Promise.all([...this.#boards.values()].map((board) => board.port.settled()));
     this.#timers.stop();
+    this.#isClosed = true;
     await this.#ports.store.close();
   }
 
@@ -195,7 +197,7 @@ export class Host {
   }
 
   #takeBack({ space, from, request }: GrantTold): void {
-    this.#boards.get(space)?.calls.undelivered(from, request);
+    if (!this.#isClosed) this.#boards.get(space)?.calls.undelivered(from, request);
   }
 
   #board(name: string): Switchboard | undefined {

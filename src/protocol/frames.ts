@@ -37,7 +37,7 @@ const acquire = v.object({
   message: v.optional(message),
 });
 
-export const Acquire = v.pipe(
+const Acquire = v.pipe(
   acquire,
   v.check(
     (frame) => contradiction(frame) === undefined,
@@ -68,4 +68,3 @@ export type HelloFrame = v.InferInput<typeof Hello>;
 export type AcquireFrame = v.InferInput<typeof acquire>;
 export type ClientFrame = v.InferInput<typeof ClientFrame>;
 
-export type { ServerFrame } from "./server-frames.ts";

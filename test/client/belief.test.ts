@@ -22,8 +22,7 @@ async function one(world: World, machine: Machine): Promise<void> {
   const { client } = machine;
   const key = world.pick(KEYS);
   const immediate = world.random() < 0.3;
-  // The grant after a wait of a lock with a lease is dated by an estimate, which holds only on a steady network.
-  const leased = (immediate || world.options.travelMs[1] < 100) && world.random() < 0.5;
+  const leased = world.random() < 0.5;
   const stop = new AbortController();
   if (world.random() < 0.2) machine.timer(world.between(0, 1_500), () => stop.abort("gave up"));
   const options: AcquireOptions = {

@@ -1,75 +1,84 @@
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { Caller } from "./caller.ts";
 import { figure } from "./figures.ts";
-import { startServer } from "./server.ts";
+import { type Server, startServer } from "./server.ts";
 import { openSession } from "./socket.ts";
-import type { Subject } from "./subject.ts";
+import { freshKey, type Subject } from "./subject.ts";
 
 const WAITERS_MAX = 100_000;
 const DEADLINE_MS = 15_000;
 const CLAIMS_PER_SESSION_MAX = 10_000;
 
 export function crowd({ runtime }: Subject): void {
+  let server: Server;
+
+  beforeAll(async () => {
+    server = await startServer(runtime);
+  });
+
+  afterAll(() => server[Symbol.asyncDispose]());
+
   test(
     "100 000 may wait for a key, the next is refused, and none of those who wait is lost",
     { timeout: 30_000 },
     async () => {
-      await using server = await startServer(runtime);
+      const key = freshKey();
       using holder = await openSession(server.socketUrl);
-      const held = await holder.acquire("key");
+      const held = await holder.acquire(key);
 
       const startedAt = performance.now();
-      const sessions = Array.from({ length: WAITERS_MAX / CLAIMS_PER_SESSION_MAX }, () => fill(server.socketUrl));
+      const sessions = Array.from({ length: WAITERS_MAX / CLAIMS_PER_SESSION_MAX }, () => fill(server.socketUrl, key));
       const answers = await Promise.all(sessions.map(({ answered }) => answered));
       figure(runtime, "100 000 waiters queued on one key", [performance.now() - startedAt]);
       expect(answers).toEqual(sessions.map(() => ({ queued: CLAIMS_PER_SESSION_MAX })));
 
-      const refused = await holder.ask({ t: "acquire", key: "key" }, "refused");
+      const refused = await holder.ask({ t: "acquire", key }, "refused");
       expect(refused).toMatchObject({ code: "limit", limit: "waiters_per_key", retryable: true });
-      const answer = await new Caller(server.url).acquire("key");
+      const answer = await new Caller(server.url).acquire(key);
       expect(answer).toMatchObject({ status: 429, body: { code: "limit", limit: "waiters_per_key", retryable: true } });
       expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
       // A try does not wait, so it is answered as ever.
-      await holder.ask({ t: "acquire", key: "key", timeout: 0 }, "timeout");
-      expect((await holder.status("key")).waiting).toBe(WAITERS_MAX);
+      await holder.ask({ t: "acquire", key, timeout: 0 }, "timeout");
+      expect((await holder.status(key)).waiting).toBe(WAITERS_MAX);
 
       const endedAt = performance.now();
       for (const { socket } of sessions) socket.terminate();
-      while ((await holder.status("key")).waiting > 0);
+      while ((await holder.status(key)).waiting > 0);
       figure(runtime, "100 000 waiters gone with their sessions", [performance.now() - endedAt]);
       await holder.release(held);
-      expect(await holder.status("key")).toMatchObject({ status: "free", waiting: 0 });
+      expect(await holder.status(key)).toMatchObject({ status: "free", waiting: 0 });
     },
   );
 
   test("a session may have 10 000 claims, and the next is refused", { timeout: 15_000 }, async () => {
-    await using server = await startServer(runtime);
+    const key = freshKey();
     using holder = await openSession(server.socketUrl);
-    await holder.acquire("key");
-    const { socket, answered } = fill(server.socketUrl, 1);
+    await holder.acquire(key);
+    const { socket, answered } = fill(server.socketUrl, key, 1);
     expect(await answered).toEqual({ queued: CLAIMS_PER_SESSION_MAX, refused: 1 });
     socket.terminate();
   });
 
   test("a session that sends more than it may is closed 4429, and the next in line has its lock", async () => {
-    await using server = await startServer(runtime);
+    const key = freshKey();
     using flooding = await openSession(server.socketUrl);
     using other = await openSession(server.socketUrl);
-    await flooding.acquire("key");
-    const waiting = await other.queue("key");
+    await flooding.acquire(key);
+    const waiting = await other.queue(key);
     for (let frame = 0; frame < 100_000; frame++) flooding.send('{"t":"cancel","id":"nothing"}');
     expect((await flooding.closed).code).toBe(runtime.closesPatiently ? 4429 : 1006);
     await other.granted(waiting);
   });
 
   test("a session that does not read what it is sent is dropped, and the next in line has its lock", async () => {
-    await using server = await startServer(runtime);
+    const key = freshKey();
     using other = await openSession(server.socketUrl);
-    for (let key = 0; key < 1000; key++) await other.acquire(`key-${key}`, { meta: "x".repeat(1000) });
+    const keys = Array.from({ length: 1000 }, (_, i) => `crowd-${i}`);
+    await Promise.all(keys.map((each) => other.acquire(each, { meta: "x".repeat(1000) })));
     using slow = await openSession(server.socketUrl);
-    await slow.acquire("key");
-    const waiting = await other.queue("key");
+    await slow.acquire(key);
+    const waiting = await other.queue(key);
     slow.pause();
     // A page is a megabyte. Some of them fit into the buffers of the system, which are not the server's.
     for (let page = 0; page < 60; page++) slow.send({ t: "list", id: `page-${page}`, count: 1000 });
@@ -82,6 +91,7 @@ export function crowd({ runtime }: Subject): void {
 /** One session that fills its share of the queue. It counts answers and keeps none, so that it is no slow reader. */
 function fill(
   url: string,
+  key: string,
   more = 0,
 ): { readonly socket: WebSocket; readonly answered: Promise<Record<string, number>> } {
   const socket = new WebSocket(url, "latchkey.v1", { perMessageDeflate: false });
@@ -96,7 +106,7 @@ function fill(
     if (text === "ack") return undefined;
     const type = /^\{"t":"(\w+)"/.exec(text)?.[1] ?? text;
     if (type === "welcome") {
-      for (let id = 0; id < open; id++) socket.send(`{"t":"acquire","id":"${id}","key":"key"}`);
+      for (let id = 0; id < open; id++) socket.send(`{"t":"acquire","id":"${id}","key":"${key}"}`);
       return undefined;
     }
     counts[type] = (counts[type] ?? 0) + 1;

@@ -9,7 +9,7 @@ const PING_MS = 200;
 const DEADLINE_MS = 600;
 /** A process that is killed has its locks passed on within this. */
 const KILL_MAX_MS = 100;
-const ROUNDS = 7;
+const ROUNDS = 5;
 
 export function liveness({ runtime }: Subject): void {
   let server: Server;

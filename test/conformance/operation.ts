@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Caller } from "./caller.ts";
 import { secretsIn } from "./secrets.ts";
@@ -94,10 +96,40 @@ export function operation(subject: Subject): void {
     await session.granted(second);
   });
 
+  test("a connection that says no hello within 5 s is closed 4408", async () => {
+    const { code, afterMs } = await subject.silence;
+    expect(code).toBe(4408);
+    expect(afterMs).toBeGreaterThan(4500);
+    expect(afterMs).toBeLessThan(6500);
+  });
+
   test("a server does not start on a port that is taken, and says so in one line", async () => {
     const { code, output } = await failToStart(subject.runtime, { PORT: new URL(subject.url).port });
     expect(code).not.toBe(0);
     expect(output.trimEnd().split("\n")).toHaveLength(1);
+  });
+
+  test("a file has one server: the second does not start, and the first does not notice", async () => {
+    using folder = temporaryFolder();
+    const env = { LATCHKEY_DB: join(folder.path, "locks.db") };
+    await using first = await startServer(subject.runtime, { env });
+    const { body } = await new Caller(first.url).acquire("key");
+    const { code, output } = await failToStart(subject.runtime, env);
+    expect(code).not.toBe(0);
+    expect(output.trimEnd().split("\n")).toHaveLength(1);
+    expect(output).toContain(env.LATCHKEY_DB);
+    expect((await new Caller(first.url).release("key", { token: body.token })).status).toBe(200);
+  });
+
+  test("a file of another program is refused and left as it is", async () => {
+    using folder = temporaryFolder();
+    const path = join(folder.path, "precious.txt");
+    writeFileSync(path, "a text that is no database, and long enough to be taken for one ".repeat(10));
+    const before = readFileSync(path);
+    const { code, output } = await failToStart(subject.runtime, { LATCHKEY_DB: path });
+    expect(code).not.toBe(0);
+    expect(output.trimEnd().split("\n")).toHaveLength(1);
+    expect(readFileSync(path).equals(before)).toBe(true);
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)(

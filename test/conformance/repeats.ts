@@ -142,6 +142,21 @@ export function repeats(subject: Subject): void {
     }
   });
 
+  test("a caller that closes as soon as it has its answer keeps the lock", async () => {
+    using session = await openSession(subject.socketUrl);
+    const keys = Array.from({ length: 4 * ROUNDS }, freshKey);
+    for (const key of keys) {
+      const held = await session.acquire(key);
+      const connection = await callByHand(subject.url, key);
+      await caller().waiting(key, 1);
+      await Promise.all([session.release(held), once(connection, "data")]);
+      connection.destroy();
+      await once(connection, "close");
+    }
+    // A server that took those ends for hang-ups would have let go of the first ones by now.
+    for (const key of keys) expect(await session.status(key)).toMatchObject({ status: "held", waiting: 0 });
+  });
+
   test("after a hang-up the request id is fresh again", async () => {
     const [key, id] = [freshKey(), freshKey()];
     using session = await openSession(subject.socketUrl);

@@ -70,6 +70,30 @@ export function sessions(subject: Subject): void {
     expect(await holder.status(key)).toMatchObject({ status: "free", holders: [] });
   });
 
+  test("a session that breaks right after it has asked leaves nothing behind", async () => {
+    const key = freshKey();
+    using watching = await openSession(subject.socketUrl);
+    for (let round = 0; round < 20; round++) {
+      const leaving = await openSocket(subject.socketUrl);
+      leaving.send({ t: "hello", v: 1 });
+      for (let id = 0; id < round; id++) leaving.send({ t: "acquire", id: `${id}`, key });
+      leaving.terminate();
+    }
+    watching.send({ t: "acquire", id: "last", key });
+    await watching.release(await watching.next("granted", "last"));
+    expect(await watching.status(key)).toMatchObject({ status: "free", waiting: 0 });
+  });
+
+  test("whoever sends frames behind its hello need not wait for the welcome", async () => {
+    const key = freshKey();
+    using socket = await openSocket(subject.socketUrl);
+    socket.send({ t: "hello", v: 1 });
+    socket.send({ t: "acquire", id: "a", key });
+    socket.send({ t: "acquire", id: "b", key });
+    expect((await socket.next("granted")).id).toBe("a");
+    expect((await socket.next("queued")).id).toBe("b");
+  });
+
   test("bye ends a session at once, also one with a grace, and closes 1000", async () => {
     const [key, other] = [freshKey(), freshKey()];
     using leaving = await openSession(subject.socketUrl, { grace: 60_000 });
@@ -156,6 +180,25 @@ export function sessions(subject: Subject): void {
     expect(await other.status(key)).toMatchObject({ waiting: 1, holders: [{ fence: held.fence }] });
     expect(await other.unread()).toEqual([]);
     expect(await newer.release(held)).toMatchObject({ depth: 0 });
+  });
+
+  test("of two connections that resume one session together one stays", async () => {
+    const key = freshKey();
+    using first = await openSocket(subject.socketUrl);
+    const { session, secret } = await first.hello({ grace: 30_000 });
+    const held = await first.acquire(key);
+    await first.break();
+    using one = await openSocket(subject.socketUrl);
+    using two = await openSocket(subject.socketUrl);
+    const hello = { t: "hello", v: 1, grace: 30_000, resume: { session, secret } };
+    one.send(hello);
+    two.send(hello);
+    const [loser, winner] = await Promise.race([one.closed.then(() => [one, two]), two.closed.then(() => [two, one])]);
+    expect((await loser!.closed).code).toBe(4409);
+    await winner!.next("welcome");
+    expect(await winner!.release(held)).toMatchObject({ depth: 0 });
+    winner!.send({ t: "bye" });
+    expect((await winner!.closed).code).toBe(1000);
   });
 
   test("a resume with a wrong secret is answered 4410, and the session does not notice", async () => {

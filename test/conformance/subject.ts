@@ -8,6 +8,8 @@ export interface Subject {
   readonly socketUrl: string;
   /** What that server has printed. */
   readonly output: string;
+  /** How a connection ended that was made before all tests and never said hello: nobody has to wait for it. */
+  readonly silence: Promise<{ readonly code: number; readonly afterMs: number }>;
 }
 
 let count = 0;

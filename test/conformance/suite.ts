@@ -17,6 +17,7 @@ import { repeats } from "./repeats.ts";
 import type { Runtime } from "./runtimes.ts";
 import { type Server, startServer } from "./server.ts";
 import { sessions } from "./sessions.ts";
+import { openSocket } from "./socket.ts";
 import type { Subject } from "./subject.ts";
 
 const TOPICS = {
@@ -36,9 +37,13 @@ const TOPICS = {
 export function conformance(runtime: Runtime): void {
   describe(`on ${runtime.name}`, () => {
     let server: Server;
+    let silence: Subject["silence"];
 
     beforeAll(async () => {
       server = await startServer(runtime);
+      const silent = await openSocket(server.socketUrl);
+      const openedAt = performance.now();
+      silence = silent.closed.then(({ code }) => ({ code, afterMs: performance.now() - openedAt }));
     });
 
     afterAll(async () => {
@@ -55,6 +60,9 @@ export function conformance(runtime: Runtime): void {
       },
       get output() {
         return server.process.output;
+      },
+      get silence() {
+        return silence;
       },
     };
     for (const [name, topic] of Object.entries(TOPICS)) {

@@ -42,8 +42,8 @@ test("a deployment that fails lets go of the lock, and fails", async () => {
 });
 
 test("a deployment that is interrupted lets go of the lock", async () => {
-  await using interrupted = deploy("read -r");
-  await interrupted.printed(/^deploying/);
+  await using interrupted = deploy("echo working; read -r");
+  await interrupted.printed(/^working/);
   interrupt(interrupted);
   expect((await interrupted.ended).code).not.toBe(0);
   expect((await new Caller(server.url).status(KEY)).body.status).toBe("free");

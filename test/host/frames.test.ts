@@ -208,6 +208,16 @@ describe("what closes a session's socket", () => {
     expect(socket.frames("error")).toMatchObject([{ code: "limit" }]);
   });
 
+  test("as many frames as the rate at once, however long it was quiet", () => {
+    const world = new World({ ratePerSecond: 10 });
+    const socket = world.session();
+    world.advance(10_000);
+    for (let i = 0; i < 10; i++) socket.say("pong");
+    expect(socket.closedWith).toBeUndefined();
+    socket.say("pong");
+    expect(socket.closedWith?.code).toBe(4429);
+  });
+
   test("every reason is short enough for a close frame", () => {
     const world = new World({ ratePerSecond: 100 });
     const sockets = Array.from({ length: 6 }, () => world.connect());

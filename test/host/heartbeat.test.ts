@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { settle } from "./support/time.ts";
 import { type FakeSocket, World } from "./support/world.ts";
 
 /** Answers each ping at once, as a client that is well does. */
@@ -58,6 +59,31 @@ describe("the heartbeat", () => {
     expect(socket.closedWith?.code).toBe(4410);
   });
 
+  test("is over at the deadline, also where the alarm is late and a frame comes first", () => {
+    const world = new World();
+    const socket = world.session();
+    socket.acquire("k");
+    world.time.skip(15_000);
+    socket.say("pong");
+    expect(socket.closedWith?.code).toBe(4410);
+    expect(world.session().status("k").status).toBe("free");
+  });
+
+  test("counts from the welcome, however long the store took for it", async () => {
+    const world = new World({}, (store) => {
+      store.mode = "held";
+    });
+    const socket = world.session();
+    world.advance(60_000);
+    world.store.mode = "sync";
+    world.store.finish();
+    await settle();
+    world.advance(14_999);
+    expect(socket.closedWith).toBeUndefined();
+    world.advance(1);
+    expect(socket.closedWith?.code).toBe(4410);
+  });
+
   test("counts no outbound frame as life", () => {
     const world = new World();
     const [silent, other] = [world.session(), answering(world.session())];
@@ -86,9 +112,9 @@ describe("the heartbeat", () => {
     const socket = world.session();
     socket.drop();
     socket.news();
+    expect(world.time.alarmAt).toBe(Number.POSITIVE_INFINITY);
     world.advance(60_000);
     expect(socket.news()).toEqual([]);
-    expect(world.time.alarmAt).toBe(Number.POSITIVE_INFINITY);
   });
 
   test("ends all that were silent while the process slept, in order", () => {

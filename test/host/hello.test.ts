@@ -136,6 +136,23 @@ describe("frames before the welcome", () => {
     expect(socket.news()).toMatchObject([{ t: "welcome" }, { t: "granted", id: "a" }, { t: "queued", id: "b" }]);
   });
 
+  test("end with a bye among them", async () => {
+    const world = new World({}, (store) => {
+      store.mode = "held";
+    });
+    const socket = world.connect();
+    socket.hello();
+    socket.say({ t: "bye" });
+    socket.say({ t: "acquire", id: "a", key: "k" });
+    world.store.mode = "sync";
+    world.store.finish();
+    await settle();
+    expect(socket.news()).toMatchObject([{ t: "welcome" }]);
+    expect(socket.closedWith?.code).toBe(1000);
+    socket.say({ t: "acquire", id: "b", key: "k" });
+    expect(socket.news()).toEqual([]);
+  });
+
   test("are served to nobody who resumes with a wrong secret", async () => {
     const world = new World();
     const owner = world.session({ grace: 10_000 });

@@ -297,6 +297,33 @@ describe("a caller that hangs up while the store is at work", () => {
     expect(await again.answer).toMatchObject({ status: 200, body: { status: "acquired" } });
   });
 
+  test("before its place in the queue is known leaves it as soon as it is", async () => {
+    const world = new World();
+    holdBySession(world);
+    world.store.mode = "held";
+    await world.waitingCall("busy");
+    const hangUp = new AbortController();
+    await world.waitingCall("k", {}, { signal: hangUp.signal });
+    hangUp.abort();
+    await finishAll(world);
+    expect((await world.status("k")).body.waiting).toBe(0);
+  });
+
+  test("as its grant is committed gives it back, and a repeat is a claim of its own", async () => {
+    const world = new World();
+    const letGo = holdBySession(world);
+    const hangUp = new AbortController();
+    await world.waitingCall("k", { ttl: 5000 }, { ...id("r"), signal: hangUp.signal });
+    world.store.mode = "held";
+    letGo();
+    hangUp.abort();
+    const again = await world.waitingCall("k", { ttl: 5000 }, id("r"));
+    await finishAll(world);
+    const { status, body } = await again.answer;
+    expect(status).toBe(200);
+    expect((await world.status("k")).body.holders).toMatchObject([{ fence: body.fence }]);
+  });
+
   test("whose wait timed out in the commit under way leaves its address free", async () => {
     const world = new World();
     const letGo = holdBySession(world);
@@ -344,6 +371,19 @@ describe("an answer that could not be sent", () => {
     const again = await world.acquire("k", { request_id: "r" });
     world.host.undelivered(lost);
     expect((await world.status("k")).body.holders).toMatchObject([{ fence: again.body.fence }]);
+  });
+
+  test("gives the lock back also while its repeat is on the way, and the repeat has a lock of its own", async () => {
+    const world = new World();
+    const lost = await call(world, { request_id: "r", ttl: 5000 });
+    world.store.mode = "held";
+    world.host.undelivered(lost);
+    const { answer } = await world.waitingCall("k", { request_id: "r", ttl: 5000 });
+    for (let turn = 0; turn < 3; turn++) {
+      if (world.store.held.length > 0) world.store.finish();
+      await settle();
+    }
+    expect(await answer).toMatchObject({ status: 200, body: { status: "acquired", expires_in: 5000 } });
   });
 
   test("to one of two equal calls leaves the other its lock; to both gives it back", async () => {

@@ -216,6 +216,18 @@ describe("metrics", () => {
     expect((await world.ask("GET", "/metrics")).text).toContain('latchkey_acquires_total{result="granted"} 2');
   });
 
+  test("tell what is there now, and nothing of what is over", async () => {
+    const world = new World();
+    const socket = world.session();
+    socket.acquire("k");
+    expect((await world.ask("GET", "/metrics")).text).toContain("latchkey_sockets 1");
+    socket.drop();
+    const { text } = await world.ask("GET", "/metrics");
+    for (const name of ["sockets", "sessions", "keys", "holding", "waiting", "http_calls"]) {
+      expect(text).toContain(`latchkey_${name} 0`);
+    }
+  });
+
   test("count why sockets are closed and heartbeats are missed", async () => {
     const world = new World();
     world.session();

@@ -270,6 +270,7 @@ describe("a resume while the store is at work", () => {
     const { session } = older.resume;
     const guess = { resume: { session, secret: "guess" } };
     const thieves = [world.session(guess)];
+    expect(thieves[0]!.closedWith?.code).toBe(4410);
     older.drop();
     thieves.push(world.session(guess));
     await finishAll(world);

@@ -282,6 +282,14 @@ describe("a prefix for keys", () => {
     expect(plain.status("app:k")).toMatchObject({ key: "app:k", status: "held" });
   });
 
+  test("is not taken off a key that was stored under another", () => {
+    const world = new World();
+    const socket = world.session({ grace: 1000 });
+    socket.acquire("key");
+    const host = world.restarted({ prefix: "app:" });
+    expect(world.session({ resume: socket.resume }, { host }).welcome.claims).toMatchObject([{ key: "key" }]);
+  });
+
   test("stays out of pages as well", () => {
     const { socket } = prefixed();
     for (const key of ["a", "b", "c"]) socket.acquire(key);

@@ -250,12 +250,18 @@ export class Link implements WebSocketLike {
     if (noticed) this.end(undefined);
   }
 
-  /** Both ends are told; the server may be told first. */
+  /**
+   * Both ends are told; the server first, or after the client has noticed. (Before that, without a grace, a client cannot
+   * know, and only the fence protects.)
+   */
   break(serverFirst: boolean): void {
-    const clientMs = this.#travel();
-    const serverMs = serverFirst ? this.#travel() : clientMs + this.#travel();
-    this.#world.time.timer(clientMs, () => this.#clientHears(1006));
-    this.#world.time.timer(serverMs, () => this.end(undefined));
+    const { time } = this.#world;
+    const endServer = (): (() => void) => time.timer(this.#travel(), () => this.end(undefined));
+    if (serverFirst) endServer();
+    time.timer(this.#travel(), () => {
+      this.#clientHears(1006);
+      this.#wake(endServer);
+    });
     this.#cut = { up: true, down: true };
   }
 

@@ -28,6 +28,8 @@ export class FakeStore implements Store {
 
   load(space: string): StoredSpace | Promise<StoredSpace> {
     this.loads.push(space);
+    // What is not durable is not there any more when it is asked for.
+    if (!this.durable) this.#spaces.delete(space);
     return this.#when("load", () => this.#image(space));
   }
 
