@@ -6,15 +6,16 @@ import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
 import { startFromEnvironment } from "../src/cli/serve.ts";
 import type { Admission } from "../src/host/host.ts";
 import type { Socket } from "../src/host/ports.ts";
-import { type Core, createCore, isOurs, isUpgrade, startServer } from "../src/latchkey.ts";
-import { notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/latchkey.ts";
+import { type Core, createCore, type Embedded } from "../src/latchkey.ts";
 import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
+import { isOurs, isUpgrade, notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/requests.ts";
+import { startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/bun-sqlite.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
 
 /** Latchkey inside a server of your own. */
-export interface Latchkey extends AsyncDisposable {
+export interface Latchkey extends Embedded {
   /**
    * Answers what is for Latchkey; undefined for anything else, so that `latchkey.fetch(…) ?? yours(…)` serves both.
    * After an upgrade it is a promise of undefined, as Bun wants it.
@@ -22,7 +23,6 @@ export interface Latchkey extends AsyncDisposable {
   readonly fetch: (request: Request, server: Server<Peer>) => Promise<Response | undefined> | undefined;
   /** For the `websocket` of `Bun.serve`. */
   readonly websocket: WebSocketHandler<Peer>;
-  readonly close: () => Promise<void>;
 }
 
 /** What a socket carries from its upgrade on. */
@@ -44,12 +44,8 @@ export function serve(options: ServeOptions = {}): Promise<RunningServer> {
 export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
   const core = createCore(options, openSqlite);
   const { answer, websocket } = wire(core);
-  return {
-    fetch: (request, server) => (isOurs(request.url) ? answer(request, server) : undefined),
-    websocket,
-    close: core.close,
-    [Symbol.asyncDispose]: core.close,
-  };
+  const fetch: Latchkey["fetch"] = (request, server) => (isOurs(request.url) ? answer(request, server) : undefined);
+  return Object.assign(core.embedded, { fetch, websocket });
 }
 
 // — socket —

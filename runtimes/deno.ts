@@ -5,18 +5,18 @@
 import { startFromEnvironment } from "../src/cli/serve.ts";
 import type { Admission } from "../src/host/host.ts";
 import type { Socket } from "../src/host/ports.ts";
-import { type Core, createCore, isOurs, isUpgrade, startServer } from "../src/latchkey.ts";
-import { notAnUpgrade } from "../src/latchkey.ts";
+import { type Core, createCore, type Embedded } from "../src/latchkey.ts";
 import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
+import { isOurs, isUpgrade, notAnUpgrade } from "../src/requests.ts";
+import { startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
 
 /** Latchkey inside a server of your own. */
-export interface Latchkey extends AsyncDisposable {
+export interface Latchkey extends Embedded {
   /** Answers what is for Latchkey; undefined for anything else, so that `latchkey.fetch(…) ?? yours(…)` serves both. */
   readonly fetch: (request: Request) => Promise<Response> | undefined;
-  readonly close: () => Promise<void>;
 }
 
 // — serve —
@@ -33,11 +33,8 @@ export function serve(options: ServeOptions = {}): Promise<RunningServer> {
 export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
   const core = createCore(options, openSqlite);
   const answer = wire(core);
-  return {
-    fetch: (request) => (isOurs(request.url) ? answer(request) : undefined),
-    close: core.close,
-    [Symbol.asyncDispose]: core.close,
-  };
+  const fetch: Latchkey["fetch"] = (request) => (isOurs(request.url) ? answer(request) : undefined);
+  return Object.assign(core.embedded, { fetch });
 }
 
 // — socket —

@@ -10,21 +10,21 @@ import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono
 import { type WebSocket, WebSocketServer } from "ws";
 import { startFromEnvironment } from "../src/cli/serve.ts";
 import type { Socket } from "../src/host/ports.ts";
-import { type Core, createCore, isOurs, startServer } from "../src/latchkey.ts";
-import { notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/latchkey.ts";
+import { type Core, createCore, type Embedded } from "../src/latchkey.ts";
 import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
+import { isOurs, notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/requests.ts";
+import { startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
 import { endingOf, isWebSocket, onLost, refuse, requestOf } from "./node-http.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
 
 /** Latchkey inside a server of your own. */
-export interface Latchkey extends AsyncDisposable {
+export interface Latchkey extends Embedded {
   /** For a server's `request`: answers what is for Latchkey; false for anything else, so that `… || yours(…)` serves both. */
   readonly request: (incoming: IncomingMessage, outgoing: ServerResponse) => boolean;
   /** The same for a server's `upgrade`. */
   readonly upgrade: (incoming: IncomingMessage, connection: Duplex, head: Buffer) => boolean;
-  readonly close: () => Promise<void>;
 }
 
 // — serve —
@@ -43,20 +43,17 @@ export function serve(options: ServeOptions = {}): Promise<RunningServer> {
 export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
   const core = createCore(options, openSqlite);
   const { answer, upgrade } = wire(core);
-  return {
-    request(incoming, outgoing) {
-      const isMine = isOurs(incoming.url ?? "/");
-      if (isMine) answer(incoming, outgoing);
-      return isMine;
-    },
-    upgrade(incoming, connection, head) {
-      const isMine = isOurs(incoming.url ?? "/");
-      if (isMine) upgrade(incoming, connection, head);
-      return isMine;
-    },
-    close: core.close,
-    [Symbol.asyncDispose]: core.close,
+  const request: Latchkey["request"] = (incoming, outgoing) => {
+    const isMine = isOurs(incoming.url ?? "/");
+    if (isMine) answer(incoming, outgoing);
+    return isMine;
   };
+  const ours: Latchkey["upgrade"] = (incoming, connection, head) => {
+    const isMine = isOurs(incoming.url ?? "/");
+    if (isMine) upgrade(incoming, connection, head);
+    return isMine;
+  };
+  return Object.assign(core.embedded, { request, upgrade: ours });
 }
 
 // — socket —

@@ -1,30 +1,27 @@
-/** What the three runtimes have in common: a host with its ports, a server around it, and which requests are its. */
+/** A host with its ports: what the runtimes have in common. */
 
-import { isLoopback, urlOf } from "./address.ts";
+import type { Client } from "./client/connect.ts";
+import type { Locks } from "./client/locks.ts";
+import { FAREWELL_MAX_MS, once, settlesWithin } from "./ending.ts";
 import { createAlarm } from "./host/alarm.ts";
 import { systemClock } from "./host/clock.ts";
 import { type Admission, Host } from "./host/host.ts";
 import { createMint } from "./host/mint.ts";
 import type { Socket, Store } from "./host/ports.ts";
-import {
-  HOSTNAME_DEFAULT,
-  type LatchkeyOptions,
-  type OnError,
-  PORT_DEFAULT,
-  type RunningServer,
-  type ServeOptions,
-} from "./options.ts";
+import { connectLocal, type LocalOptions } from "./local.ts";
+import type { LatchkeyOptions, OnError } from "./options.ts";
 import type { FileOptions } from "./stores/file.ts";
 import { createMemoryStore } from "./stores/memory.ts";
 
-/**
- * A frame of up to this size reaches the host, which closes 4413 when it is above the limit of the protocol. What is
- * larger still is not taken off the wire, and the runtime itself closes (1009).
- */
-export const RECEIVED_BYTES_MAX: number = 4 * 1024 * 1024;
-
-/** Whoever does not answer a close, or does not take an answer, is waited for so long. */
-const FAREWELL_MAX_MS = 1000;
+/** What a program that has the locks inside it can do with them. */
+export interface Embedded extends AsyncDisposable {
+  /** The locks of the default space without a network, by one session that begins with the first use. */
+  readonly locks: Locks;
+  /** A session of its own, in any space. */
+  readonly connect: (options?: LocalOptions) => Client;
+  /** Ends all sessions and pending calls and lets go of the store. A second call waits for the same end. */
+  readonly close: () => Promise<void>;
+}
 
 export interface Core {
   readonly host: Host;
@@ -32,8 +29,8 @@ export interface Core {
   /** For a runtime's sockets, in the place of the host's, so that `close` can wait for them. */
   readonly opened: (socket: Socket, admission: Admission) => void;
   readonly closed: (socket: Socket) => void;
-  /** Ends all sessions and pending calls and lets go of the store. A second call waits for the same end. */
   readonly close: () => Promise<void>;
+  readonly embedded: Embedded;
 }
 
 export type OpenSqlite = (path: string, options: FileOptions) => Store;
@@ -45,6 +42,38 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Co
   const alarm = createAlarm(clock, () => host.woken());
   const host = new Host({ clock, alarm, mint: createMint(), store, onError }, settings);
   const sockets = new OpenSockets();
+  const clients = new Set<Client>();
+  let isClosing = false;
+  const close = once(async () => {
+    isClosing = true;
+    await Promise.all([...clients].map((client) => client.close()));
+    await host.drain();
+    alarm.stop();
+    // A server that is stopped before would close the rest in its own words, which say nothing of when to come back.
+    await settlesWithin(FAREWELL_MAX_MS, sockets.empty());
+  });
+  const connect = (local: LocalOptions = {}): Client => {
+    const client = connectLocal(host, {
+      onError,
+      ...local,
+      onStatus(status) {
+        if (status === "closed") clients.delete(client);
+        local.onStatus?.(status);
+      },
+    });
+    clients.add(client);
+    if (isClosing) client.close().catch((error: unknown) => onError(error, { where: "close" }));
+    return client;
+  };
+  let locks: Client | undefined;
+  const embedded: Embedded = {
+    get locks() {
+      return (locks ??= connect());
+    },
+    connect,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
   return {
     host,
     onError,
@@ -56,65 +85,9 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Co
       host.closed(socket);
       sockets.remove(socket);
     },
-    close: once(async () => {
-      await host.drain();
-      alarm.stop();
-      // A server that is stopped before would close the rest in its own words, which tell clients to come back at once.
-      await settlesWithin(FAREWELL_MAX_MS, sockets.empty());
-    }),
+    close,
+    embedded,
   };
-}
-
-/** A port that a runtime listens on for a core. */
-export interface Listener {
-  readonly port: number;
-  /** Resolves when the answers under way are sent and all connections are closed. */
-  readonly stop: () => Promise<unknown>;
-  /** Closes what is left. */
-  readonly abort: () => unknown;
-}
-
-export async function startServer(
-  { hostname = HOSTNAME_DEFAULT, port = PORT_DEFAULT, ...options }: ServeOptions,
-  openSqlite: OpenSqlite,
-  listen: (core: Core, hostname: string, port: number) => Listener | Promise<Listener>,
-): Promise<RunningServer> {
-  if (!isLoopback(hostname) && !options.keys?.length) {
-    throw new RangeError(`a server that others can reach, as on ${hostname}, needs keys`);
-  }
-  const core = createCore(options, openSqlite);
-  try {
-    const listener = await listen(core, hostname, port);
-    const close = once(async () => {
-      await core.close();
-      if (!(await settlesWithin(FAREWELL_MAX_MS, listener.stop()))) await listener.abort();
-    });
-    return { url: urlOf(hostname, listener.port), port: listener.port, close, [Symbol.asyncDispose]: close };
-  } catch (error) {
-    await core.close();
-    throw error;
-  }
-}
-
-const PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics", "/openapi.json"]);
-
-/** Whether a request is for Latchkey, or for the program that it is embedded in. `url` may lack scheme and host. */
-export function isOurs(url: string): boolean {
-  // Without building a URL, which would cost more than all the rest of this decision.
-  const authority = url.startsWith("/") ? 0 : url.indexOf("://") + 3;
-  const start = Math.max(url.indexOf("/", authority), 0);
-  const query = url.indexOf("?", start);
-  const path = query === -1 ? url.slice(start) : url.slice(start, query);
-  return path.startsWith("/v1/") || PATHS.has(path);
-}
-
-export function isUpgrade(request: Request): boolean {
-  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
-}
-
-/** A WebSocket was asked for, but the runtime finds the handshake wanting. */
-export function notAnUpgrade(): Response {
-  return new Response("The WebSocket handshake is not complete.\n", { status: 400 });
 }
 
 class OpenSockets {
@@ -136,22 +109,6 @@ class OpenSockets {
       if (this.#open.size === 0) resolve();
     });
   }
-}
-
-/** False when it takes longer. */
-async function settlesWithin(maxMs: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), maxMs);
-  });
-  const settled = await Promise.race([work.then(() => true as const), late]);
-  clearTimeout(timer);
-  return settled;
-}
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => (done ??= work());
 }
 
 const printError: OnError = (error, { where }) => {

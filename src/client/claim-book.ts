@@ -161,12 +161,12 @@ export class ClaimBook<Call> {
     this.letGo(undefined, hold.key, hold.token, hold);
   }
 
-  /** Asks again as if for the first time: the claim under the old id has come and gone. */
+  /** Asks again as if for the first time: the claim under the old id came and went unseen, so nothing was promised. */
   renew(entry: Entry<Call>): void {
     this.entries.delete(entry.id);
     entry.id = this.newId();
-    entry.sentAt = undefined;
     this.entries.set(entry.id, entry);
+    this.send(entry);
   }
 
   cancel(id: string): void {

@@ -270,7 +270,8 @@ export class ClaimTable<Call> {
     else if (entry.frame.t !== "acquire") this.#book.fail(entry, error);
     // The whole session goes; the acquire queues anew in the next one.
     else if (reason === "dropped") entry.sentAt = undefined;
-    else this.#book.fail(entry, waitEnded(reason));
+    else if (reason === "revoked") this.#book.fail(entry, waitEnded(reason));
+    else this.#book.renew(entry);
   }
 
   #released(frame: Released, hold: Held<Call>): void {

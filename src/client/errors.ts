@@ -31,7 +31,7 @@ export interface By {
 
 export interface Loss {
   readonly reason: LossReason;
-  readonly by?: By;
+  readonly by?: By | undefined;
 }
 
 interface Details {
@@ -48,7 +48,7 @@ export class LatchkeyError extends Error {
   readonly retryable: boolean;
 
   constructor(code: string, message: string, details: Details = {}) {
-    super(message, "cause" in details ? { cause: details.cause } : undefined);
+    super(message, details);
     this.code = code;
     this.retryable = details.retryable ?? false;
   }
@@ -70,13 +70,13 @@ export class LockLostError extends LatchkeyError implements Loss {
   override readonly name = "LockLostError";
   readonly key: string;
   readonly reason: LossReason;
-  declare readonly by?: By;
+  readonly by: By | undefined;
 
   constructor(key: string, reason: LossReason, by?: By) {
     super("lost", `lock ${show(key)} is lost: ${reason}`);
     this.key = key;
     this.reason = reason;
-    if (by !== undefined) this.by = by;
+    this.by = by;
   }
 }
 
@@ -84,13 +84,11 @@ export class LockLostError extends LatchkeyError implements Loss {
 export class SessionClosedError extends LatchkeyError {
   override readonly name = "SessionClosedError";
   /** The WebSocket close code that said so; absent when this side closed. */
-  declare readonly closeCode?: number;
+  readonly closeCode: number | undefined;
 
-  constructor(closeCode?: number, detail?: string) {
-    const why =
-      closeCode === undefined ? "" : ` by the server: ${closeCode}${detail === undefined ? "" : ` (${detail})`}`;
-    super("session_closed", `the client was closed${why}`);
-    if (closeCode !== undefined) this.closeCode = closeCode;
+  constructor(closeCode?: number, detail: string = "no reason given") {
+    super("session_closed", closeCode === undefined ? "closed" : `closed by the server: ${closeCode}, ${detail}`);
+    this.closeCode = closeCode;
   }
 }
 
@@ -99,23 +97,23 @@ export class LimitError extends LatchkeyError {
   override readonly name = "LimitError";
   /** Which one. */
   readonly limit: string;
-  declare readonly retryAfterMs?: number;
+  readonly retryAfterMs: number | undefined;
 
   constructor(limit: string, message: string, retryAfterMs?: number) {
     super("limit", message, { retryable: true });
     this.limit = limit;
-    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
 /** There was no answer, or the server cannot serve now. Whether the request took effect is not known. */
 export class UnavailableError extends LatchkeyError {
   override readonly name = "UnavailableError";
-  declare readonly retryAfterMs?: number;
+  readonly retryAfterMs: number | undefined;
 
   constructor(code: string, message: string, details: Details & { readonly retryAfterMs?: number | undefined } = {}) {
     super(code, message, { retryable: true, ...details });
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }
 

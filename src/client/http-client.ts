@@ -4,7 +4,7 @@ import { HTTP_TIMEOUT_MAX_MS } from "../protocol/limits.ts";
 import { awakeClock, type Ports, systemPorts } from "./clock.ts";
 import { LockLostError, LockTimeoutError, RefusedError } from "./errors.ts";
 import { HttpHold } from "./http-hold.ts";
-import { type Fetch, type HttpAnswer, HttpRequests, isTransient } from "./http-request.ts";
+import { type Fetch, type HttpAnswer, type HttpRequest, HttpRequests, isTransient } from "./http-request.ts";
 import { leaseUntil, marginMs } from "./lease.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
@@ -147,14 +147,7 @@ class HttpLocks implements HttpClient {
         if (timeout && isTransient(error)) throw new LockTimeoutError(key, { cause: error });
         throw error;
       });
-      if (isStale(answer)) {
-        const granted = answer;
-        const endsAt = this.#now() + Number(answer.body["expires_in"]);
-        answer = await this.#requests.ask({ ...request, until: endsAt }).catch((error) => {
-          this.#letGo(key, granted);
-          throw error;
-        });
-      }
+      if (isStale(answer)) answer = await this.#proven(request, answer);
       if (answer.body["status"] === "acquired") {
         const hold = this.#hold(answer, outer);
         if (hold.error === undefined) return hold;
@@ -163,6 +156,18 @@ class HttpLocks implements HttpClient {
         throw hold.error;
       }
       if (this.#now() >= giveUpAt) throw new LockTimeoutError(key);
+    }
+  }
+
+  /** The same request once more: the same claim, but its lease is counted from a send time of now. */
+  async #proven(request: HttpRequest, granted: HttpAnswer): Promise<HttpAnswer> {
+    try {
+      return await this.#requests.ask({ ...request, until: this.#now() + Number(granted.body["expires_in"]) });
+    } catch (error) {
+      // It came and went unseen, so nothing was promised, and the wait goes on.
+      if (error instanceof LockLostError && request.body?.["token"] === undefined) return { ...granted, body: {} };
+      this.#letGo(request.key, granted);
+      throw error;
     }
   }
 
@@ -185,7 +190,7 @@ class HttpLocks implements HttpClient {
       onError: this.#onError,
       onEnd: (ended) => this.#holds.delete(ended),
     });
-    this.#holds.add(hold);
+    if (hold.error === undefined) this.#holds.add(hold);
     return hold;
   }
 
@@ -273,10 +278,7 @@ interface Acquired {
   readonly expires_in: number | null;
 }
 
-/**
- * Whether the grant came so long after it was asked for, most likely after a wait, that little of its lease is proven. The
- * same request again is the same claim, and its answer is measured from a send time of now.
- */
+/** Whether the grant came so long after it was asked for, most likely after a wait, that too little of its lease is proven. */
 function isStale({ body, sentAt, receivedAt }: HttpAnswer): boolean {
   const { expires_in: expiresInMs } = body as unknown as Acquired;
   return typeof expiresInMs === "number" && receivedAt - sentAt > marginMs(expiresInMs);

@@ -29,7 +29,7 @@ export class Grant {
   }
 
   lose(error: LockLostError): void {
-    this.#tell({ reason: error.reason, ...(error.by !== undefined && { by: error.by }) });
+    this.#tell({ reason: error.reason, by: error.by });
     this.#controller.abort(error);
   }
 }

@@ -102,7 +102,7 @@ export class SessionClient implements Client {
         signal?.removeEventListener("abort", stop);
       };
       const stop = (): void => {
-        if (entry !== undefined) this.#step((machine, now) => machine.cancel(entry, now));
+        if (entry !== undefined) this.#step((machine, now) => machine.claims(now).cancel(entry));
         reject(signal?.reason as Error);
       };
       const call = {
@@ -116,7 +116,9 @@ export class SessionClient implements Client {
         },
       };
       const isAborted = (): boolean => signal?.aborted === true;
-      const entry = isAborted() ? undefined : this.#step((machine, now) => machine.acquire(call, key, wanted, now));
+      const entry = isAborted()
+        ? undefined
+        : this.#step((machine, now) => machine.claims(now).acquire(call, key, wanted));
       // The step may have told of a loss, and whoever heard that may have aborted the signal.
       if (isAborted()) stop();
       else if (waiting) signal?.addEventListener("abort", stop, { once: true });
@@ -169,12 +171,12 @@ export class SessionClient implements Client {
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
   #request<Told extends Answer>(frame: Exclude<Ask, { t: "acquire" }>): Promise<Told> {
-    return this.#call((call, machine, now) => machine.request(call, frame, now));
+    return this.#call((call, claims) => claims.request(call, frame));
   }
 
-  #call<Told>(ask: (call: Call, machine: SessionMachine<Call>, now: number) => void): Promise<Told> {
+  #call<Told>(ask: (call: Call, claims: ReturnType<SessionMachine<Call>["claims"]>) => void): Promise<Told> {
     return new Promise<Told>((resolve, reject) => {
-      this.#step((machine, now) => ask({ resolve, reject }, machine, now));
+      this.#step((machine, now) => ask({ resolve, reject }, machine.claims(now)));
     });
   }
 
@@ -186,10 +188,9 @@ export class SessionClient implements Client {
     }
     return new LockHandle(grant, {
       check: () => this.#step((machine, now) => machine.tick(now)),
-      extend: async (ttl) =>
-        extensionOf(await this.#call((call, machine, now) => machine.extend(call, hold, ttl, now))),
+      extend: async (ttl) => extensionOf(await this.#call((call, claims) => claims.extend(call, hold, ttl))),
       release: async () => {
-        await this.#call((call, machine, now) => machine.release(call, hold, now));
+        await this.#call((call, claims) => claims.release(call, hold));
       },
       onError: this.#onError,
     });

@@ -13,7 +13,7 @@ import { backoffMs, laterMs } from "./backoff.ts";
 import { ClaimTable } from "./claim-table.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import type { Ask, ConnectionStatus, Entry, Hold, Output, SessionSettings, Wanted } from "./session-types.ts";
+import type { ConnectionStatus, Output, SessionSettings } from "./session-types.ts";
 
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
@@ -131,30 +131,10 @@ export class SessionMachine<Call> {
 
   // What callers want.
 
-  acquire(call: Call, key: string, wanted: Wanted, now: number): Entry<Call> {
+  /** All that can be asked in a session, as of now. */
+  claims(now: number): Pick<ClaimTable<Call>, "acquire" | "cancel" | "extend" | "release" | "request"> {
     this.tick(now);
-    return this.#claims.acquire(call, key, wanted);
-  }
-
-  cancel(entry: Entry<Call>, now: number): void {
-    this.tick(now);
-    this.#claims.cancel(entry);
-  }
-
-  extend(call: Call, hold: Hold, ttl: number | undefined, now: number): void {
-    this.tick(now);
-    this.#claims.extend(call, hold, ttl);
-  }
-
-  release(call: Call, hold: Hold, now: number): void {
-    this.tick(now);
-    this.#claims.release(call, hold);
-  }
-
-  /** By raw token, or without one. */
-  request(call: Call, frame: Exclude<Ask, { t: "acquire" }>, now: number): void {
-    this.tick(now);
-    this.#claims.request(call, frame);
+    return this.#claims;
   }
 
   // How it works.

@@ -62,7 +62,7 @@ export function createAlarm(clock: Clock, wake: () => void, timers: NativeTimers
 }
 
 /** A server is kept alive by its socket; without one, waiting for a lease to end must not keep a process alive. */
-const nativeTimers: NativeTimers = {
+export const nativeTimers: NativeTimers = {
   set(call, delayMs) {
     const timer: unknown = setTimeout(call, delayMs);
     if (typeof timer === "object" && timer !== null && "unref" in timer && typeof timer.unref === "function") {

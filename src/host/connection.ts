@@ -72,7 +72,7 @@ export class Connection implements SessionLine, Timed {
       return;
     }
     this.#heardAt = now;
-    this.#parts.metrics.count("latchkey_frames_total", '{direction="in"}');
+    this.#parts.metrics.count("latchkey_frames_total", "in");
     if (!this.#rate.take(now)) {
       this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
     } else if (text === PONG && this.#phase !== "connecting") {
@@ -252,7 +252,7 @@ export class Connection implements SessionLine, Timed {
 
   #sendText(text: string): void {
     if (this.#phase === "closed") return;
-    this.#parts.metrics.count("latchkey_frames_total", '{direction="out"}');
+    this.#parts.metrics.count("latchkey_frames_total", "out");
     if (!this.#trySend(text)) this.#end(CLOSE.overloaded, "a message was not taken");
     else if (this.socket.buffered > BUFFERED_BYTES_MAX) this.#end(CLOSE.overloaded, "slow reader");
   }
@@ -282,7 +282,7 @@ export class Connection implements SessionLine, Timed {
     this.#parts.timers.set(this, Number.POSITIVE_INFINITY);
     this.#options.onClosed(this);
     if (code !== undefined) {
-      this.#parts.metrics.count("latchkey_sockets_closed_total", `{code="${code}"}`);
+      this.#parts.metrics.count("latchkey_sockets_closed_total", code);
       this.socket.close(code, reason);
     }
     this.#session?.board.sessions.left(this, this.#session.facts.id);

@@ -39,7 +39,7 @@ export function createApp(parts: HostParts, options: HttpOptions): CallApp {
   const app: CallApp = new Hono<CallVariables>({ getPath: rawPath });
   app.use(async (call, next) => {
     await next();
-    parts.metrics.count("latchkey_http_responses_total", `{status="${call.res.status}"}`);
+    parts.metrics.count("latchkey_http_responses_total", call.res.status);
   });
   addGates(app, parts);
   addOperatingRoutes(app, parts, options);

@@ -13,15 +13,15 @@ export interface Gauges {
   readonly calls: number;
 }
 
-/** Every family with its kind and what it means. A counter is named here or it cannot be counted. */
+/** Every family: its kind, what it means, and for a counter its one label. What is not named here cannot be counted. */
 const FAMILIES = {
-  latchkey_acquires_total: ["counter", "Answers to acquires, by result."],
-  latchkey_releases_total: ["counter", "Locks that ended, by reason."],
-  latchkey_refusals_total: ["counter", "Requests that were refused and changed nothing, by code."],
-  latchkey_sockets_closed_total: ["counter", "Sockets that the host closed, by close code."],
+  latchkey_acquires_total: ["counter", "Answers to acquires, by result.", "result"],
+  latchkey_releases_total: ["counter", "Locks that ended, by reason.", "reason"],
+  latchkey_refusals_total: ["counter", "Requests that were refused and changed nothing, by code.", "code"],
+  latchkey_sockets_closed_total: ["counter", "Sockets that the host closed, by close code.", "code"],
   latchkey_heartbeats_missed_total: ["counter", "Sessions that were silent for too long."],
-  latchkey_frames_total: ["counter", "WebSocket frames, by direction."],
-  latchkey_http_responses_total: ["counter", "HTTP answers, by status."],
+  latchkey_frames_total: ["counter", "WebSocket frames, by direction.", "direction"],
+  latchkey_http_responses_total: ["counter", "HTTP answers, by status.", "status"],
   latchkey_store_failures_total: ["counter", "Loads and commits that failed."],
   latchkey_wait_seconds: ["histogram", "From the request to the grant."],
   latchkey_spaces: ["gauge", "Spaces in use."],
@@ -39,14 +39,18 @@ type Counter = { [F in Family]: (typeof FAMILIES)[F][0] extends "counter" ? F : 
 const WAIT_BOUNDS_S: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
 
 export class Metrics {
-  /** By the line as it is told, without its value. */
-  readonly #counts: Map<string, number> = new Map();
+  /** By counter and value of its label. Nothing is put together on the way, since frames are counted one by one. */
+  readonly #counts: Map<Counter, Map<string | number, number>> = new Map();
   readonly #waits: number[] = Array.from({ length: WAIT_BOUNDS_S.length + 1 }, () => 0);
   #waitSumS = 0;
 
-  count(counter: Counter, label = ""): void {
-    const line = counter + label;
-    this.#counts.set(line, (this.#counts.get(line) ?? 0) + 1);
+  count(counter: Counter, value: string | number = ""): void {
+    let counts = this.#counts.get(counter);
+    if (counts === undefined) {
+      counts = new Map();
+      this.#counts.set(counter, counts);
+    }
+    counts.set(value, (counts.get(value) ?? 0) + 1);
   }
 
   /** The wait of an acquire that was granted. */
@@ -62,16 +66,16 @@ export class Metrics {
   effect(effect: Effect, isRepeat: boolean): void {
     switch (effect.kind) {
       case "granted":
-        if (effect.reentrant) this.count("latchkey_acquires_total", '{result="reentered"}');
-        else if (!isRepeat) this.count("latchkey_acquires_total", '{result="granted"}');
+        if (effect.reentrant) this.count("latchkey_acquires_total", "reentered");
+        else if (!isRepeat) this.count("latchkey_acquires_total", "granted");
         return;
       case "ended":
         if (effect.again === true) return;
-        if (effect.held) this.count("latchkey_releases_total", `{reason="${effect.outcome}"}`);
-        else this.count("latchkey_acquires_total", `{result="${effect.outcome}"}`);
+        if (effect.held) this.count("latchkey_releases_total", effect.outcome);
+        else this.count("latchkey_acquires_total", effect.outcome);
         return;
       case "refused":
-        this.count("latchkey_refusals_total", `{code="${effect.code}"}`);
+        this.count("latchkey_refusals_total", effect.code);
         return;
       default:
     }
@@ -88,18 +92,18 @@ export class Metrics {
       latchkey_http_calls: gauges.calls,
     };
     const lines: string[] = [];
-    for (const [name, [kind, help]] of Object.entries(FAMILIES)) {
+    for (const [name, [kind, help, label]] of Object.entries(FAMILIES)) {
       lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${kind}`);
       if (kind === "gauge") lines.push(`${name} ${values[name] ?? 0}`);
       else if (kind === "histogram") lines.push(...this.#histogram(name));
-      else lines.push(...this.#counter(name));
+      else lines.push(...this.#counter(name as Counter, label));
     }
     return `${lines.join("\n")}\n`;
   }
 
-  #counter(name: string): string[] {
-    const found = [...this.#counts].filter(([line]) => line === name || line.startsWith(`${name}{`));
-    return found.map(([line, count]) => `${line} ${count}`);
+  #counter(name: Counter, label: string | undefined): string[] {
+    const found = [...(this.#counts.get(name) ?? [])];
+    return found.map(([value, count]) => `${name}${label === undefined ? "" : `{${label}="${value}"}`} ${count}`);
   }
 
   #histogram(name: string): string[] {

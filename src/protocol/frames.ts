@@ -67,4 +67,3 @@ export const ClientFrame = v.variant("t", [
 export type HelloFrame = v.InferInput<typeof Hello>;
 export type AcquireFrame = v.InferInput<typeof acquire>;
 export type ClientFrame = v.InferInput<typeof ClientFrame>;
-

@@ -286,17 +286,65 @@ describe("a lock over HTTP", () => {
     expect(http.time.timers).toBe(0);
   });
 
-  test("counts after a wait from when the answer came, less the longest way that an answer may take", async () => {
+  test("after a wait is asked for once more, under the same id, and counts from that", async () => {
     const http = scriptedHttp();
     const acquiring = http.client.acquire("a", { ttl: 10_000 });
     await settle();
     await http.time.advance(60_000);
-    await http.one().answer(acquired({ ttl: 10_000, expires_in: 10_000 }));
+    const first = http.one();
+    await first.answer(acquired({ ttl: 10_000, expires_in: 10_000 }));
+    expect(await outcome(acquiring)).toBe("pending");
+    const second = http.one();
+    expect(second.body).toEqual(first.body);
+    await http.time.advance(200);
+    await second.answer(acquired({ ttl: 10_000, expires_in: 9_900 }));
     const lock = await acquiring;
-    await http.time.advance(7_999);
+    await http.time.advance(8_709);
     expect(lock.signal.aborted).toBe(false);
     await http.time.advance(1);
     expect(lock.signal.aborted).toBe(true);
+  });
+
+  test("whose grant lay in a buffer while the machine slept is not relied on: it is asked for anew", async () => {
+    const http = scriptedHttp();
+    const acquiring = http.client.acquire("a", { ttl: 10_000 });
+    await settle();
+    http.time.suspend(60_000);
+    const first = http.one();
+    await first.answer(acquired({ ttl: 10_000, expires_in: 10_000 }));
+    await http.one().problem("lost", { reason: "expired" });
+    const third = http.one();
+    expect(third.body["request_id"]).not.toBe(first.body["request_id"]);
+    expect(await outcome(acquiring)).toBe("pending");
+    await third.answer(acquired({ ttl: 10_000, expires_in: 10_000 }));
+    expect(await outcome(acquiring)).toMatchObject({ key: "a" });
+  });
+
+  test("that was given up while it was asked for once more is let go", async () => {
+    const http = scriptedHttp();
+    const stop = new AbortController();
+    const acquiring = http.client.acquire("a", { signal: stop.signal });
+    await settle();
+    await http.time.advance(60_000);
+    await http.one().answer(acquired({ token: "unwanted" }));
+    http.one();
+    stop.abort(new Error("no"));
+    expect(await outcome(acquiring)).toEqual(new Error("no"));
+    const release = http.one();
+    expect(release.body).toMatchObject({ token: "unwanted" });
+    await release.answer({ status: "released" });
+  });
+
+  test("whose grant took longer than the lease is none: it is let go", async () => {
+    const http = scriptedHttp();
+    const acquiring = http.client.acquire("a", { ttl: 1_000 });
+    await settle();
+    for (let answer = 0; answer < 2; answer++) {
+      await http.time.advance(950);
+      await http.one().answer(acquired({ ttl: 1_000, expires_in: 1_000, token: "late" }));
+    }
+    expect(await outcome(acquiring)).toMatchObject({ code: "lost", reason: "expired" });
+    expect(http.one().body).toMatchObject({ token: "late" });
   });
 
   test("counts from the attempt that was answered, not from the first", async () => {

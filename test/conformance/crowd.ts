@@ -67,7 +67,7 @@ export function crowd({ runtime }: Subject): void {
     await flooding.acquire(key);
     const waiting = await other.queue(key);
     for (let frame = 0; frame < 100_000; frame++) flooding.send('{"t":"cancel","id":"nothing"}');
-    expect((await flooding.closed).code).toBe(runtime.closesPatiently ? 4429 : 1006);
+    expect((await flooding.closed).code).toBeOneOf(runtime.closesPatiently ? [4429] : [4429, 1006]);
     await other.granted(waiting);
   });
 

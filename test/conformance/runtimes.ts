@@ -7,8 +7,8 @@ export interface Runtime {
   /** Program and arguments. The binary itself and no wrapper, so that a signal reaches the server. */
   readonly command: readonly string[];
   /**
-   * Whether a close code reaches a peer that goes on sending. Where the runtime ends the connection without reading what
-   * is under way, the reset overtakes the code.
+   * Whether a close code always reaches a peer that goes on sending. Where the runtime ends the connection without reading
+   * what is under way, the reset may overtake the code.
    */
   readonly closesPatiently: boolean;
   /** What closes a frame so far past the limit that the runtime may refuse to read it. */

@@ -1,13 +1,23 @@
-import { describe, expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test, type TestContext } from "vitest";
+import { Child } from "./child.ts";
 import { figure } from "./figures.ts";
 import { Network, networkImpossible } from "./network.ts";
-import { startPuppet } from "./puppets.ts";
-import { RUNTIMES } from "./runtimes.ts";
-import { startServer } from "./server.ts";
+import { type Puppet, startPuppet } from "./puppets.ts";
+import { type Runtime, RUNTIMES } from "./runtimes.ts";
+import { type Server, startServer } from "./server.ts";
 
 const PING_MS = 300;
 const DEADLINE_MS = 900;
 const AUTH = "a-key-of-the-test";
+const BELIEVER = fileURLToPath(new URL("./believer.ts", import.meta.url));
+
+interface Scene {
+  readonly network: Network;
+  readonly server: Server;
+  /** A session beside the server, which no cut reaches. */
+  readonly staying: Puppet["socket"];
+}
 
 const impossible = networkImpossible();
 if (impossible !== undefined) console.log(impossible);
@@ -17,52 +27,70 @@ describe.each(RUNTIMES)("on $name", (runtime) => {
     ["while nothing is sent to it", false],
     ["while the server goes on sending to it", true],
   ] as const)(
-    "the lock of a peer that vanished is with the next in line at the deadline, or a ping later: %s",
-    async ([name, isBusy], context) => {
-      if (impossible !== undefined) return context.skip(impossible);
-      using network = new Network();
-      await using server = await startServer(runtime, {
-        within: network.at("server"),
-        env: {
-          HOST: network.serverAddress,
-          LATCHKEY_KEYS: AUTH,
-          LATCHKEY_HEARTBEAT: `${PING_MS}ms`,
-          LATCHKEY_DEADLINE: `${DEADLINE_MS}ms`,
-        },
-      });
-      await using vanishing = await startPuppet(server.socketUrl, { auth: AUTH }, network.at("client"));
-      await using staying = await startPuppet(server.socketUrl, { auth: AUTH }, network.at("server"));
-      await vanishing.socket.acquire("held");
-      const waited = await staying.socket.acquire("waited");
-      await vanishing.socket.queue("waited");
-      const behind = await staying.socket.queue("waited");
-      const next = await staying.socket.queue("held");
-      if (isBusy) {
-        // Leases that end one after the other, each of which is a grant to the one that has vanished.
-        for (let ttl = 100; ttl <= DEADLINE_MS + PING_MS; ttl += 50) {
-          await staying.socket.acquire(`lease-${ttl}`, { ttl });
-          await vanishing.socket.queue(`lease-${ttl}`);
+    "the lock of a peer that vanished is with the next in line at the deadline: %s",
+    ([name, isBusy], context) =>
+      onStage(runtime, context, async ({ network, server, staying }) => {
+        await using vanishing = await startPuppet(server.socketUrl, { auth: AUTH }, network.at("client"));
+        await vanishing.socket.acquire("held");
+        const waited = await staying.acquire("waited");
+        await vanishing.socket.queue("waited");
+        const behind = await staying.queue("waited");
+        const next = await staying.queue("held");
+        if (isBusy) {
+          // Leases that end one after the other, each of which is a grant to the one that has vanished.
+          for (let ttl = 100; ttl <= DEADLINE_MS + PING_MS; ttl += 50) {
+            await staying.acquire(`lease-${ttl}`, { ttl });
+            await vanishing.socket.queue(`lease-${ttl}`);
+          }
         }
-      }
 
-      network.cut();
-      const startedAt = performance.now();
-      await staying.socket.granted(next);
-      const tookMs = performance.now() - startedAt;
-      figure(
-        runtime,
-        `vanished peer (ping ${PING_MS}, deadline ${DEADLINE_MS}), ${name}, until the next has its lock`,
-        [tookMs],
-      );
-      // The last it said may have been one ping before it was cut off.
-      expect(tookMs).toBeGreaterThan(DEADLINE_MS - PING_MS - 50);
-      expect(tookMs).toBeLessThan(DEADLINE_MS + PING_MS);
+        network.cut();
+        const startedAt = performance.now();
+        await staying.granted(next);
+        const tookMs = performance.now() - startedAt;
+        const what = `vanished peer (ping ${PING_MS}, deadline ${DEADLINE_MS}), ${name}, until the next has its lock`;
+        figure(runtime, what, [tookMs]);
+        // The last it said may have been one ping before it was cut off.
+        expect(tookMs).toBeGreaterThan(DEADLINE_MS - PING_MS - 50);
+        expect(tookMs).toBeLessThan(DEADLINE_MS + PING_MS);
 
-      await staying.socket.release(waited);
-      await staying.socket.granted(behind);
-      network.heal();
-      expect((await vanishing.socket.closed).code).toBeOneOf([4410, 1006]);
-      return undefined;
-    },
+        await staying.release(waited);
+        await staying.granted(behind);
+        network.heal();
+        expect((await vanishing.socket.closed).code).toBeOneOf([4410, 1006]);
+      }),
   );
+
+  test("a client that is cut off gives its lock up before the next has it", (context) =>
+    onStage(runtime, context, async ({ network, server, staying }) => {
+      await using believer = new Child([...network.at("client"), process.execPath, BELIEVER, server.url, AUTH, "key"]);
+      await believer.printed(/^holding/);
+      const next = await staying.queue("key");
+      network.cut();
+      await staying.granted(next);
+      const grantedAt = Date.now();
+      const [, reason, lostAt] = (await believer.printed(/^lost .*/)).split(" ");
+      expect(reason).toBe("dropped");
+      figure(runtime, "a client that is cut off is sure that it lost its lock, before the next has it", [
+        grantedAt - Number(lostAt),
+      ]);
+      expect(Number(lostAt)).toBeLessThan(grantedAt);
+    }));
 });
+
+async function onStage(runtime: Runtime, context: TestContext, play: (scene: Scene) => Promise<void>): Promise<void> {
+  if (impossible !== undefined) return context.skip(impossible);
+  using network = new Network();
+  await using server = await startServer(runtime, {
+    within: network.at("server"),
+    env: {
+      HOST: network.serverAddress,
+      LATCHKEY_KEYS: AUTH,
+      LATCHKEY_HEARTBEAT: `${PING_MS}ms`,
+      LATCHKEY_DEADLINE: `${DEADLINE_MS}ms`,
+    },
+  });
+  await using staying = await startPuppet(server.socketUrl, { auth: AUTH }, network.at("server"));
+  await play({ network, server, staying: staying.socket });
+  return undefined;
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { TRUSTED } from "../../src/host/auth.ts";
 import { settle } from "./support/time.ts";
-import { KEYS, World } from "./support/world.ts";
+import { FakeSocket, KEYS, World } from "./support/world.ts";
 
 describe("hello", () => {
   test("is answered by a welcome that says what the session is", () => {
@@ -251,6 +252,15 @@ describe("credentials of a session", () => {
     socket.hello({ auth: plain });
     expect(socket.welcome.t).toBe("welcome");
   });
+});
+
+test("a socket within the process may be opened as one that may do everything", () => {
+  const world = new World({ keys: KEYS });
+  const socket = new FakeSocket("inside", world.host);
+  world.host.opened(socket, { admission: { protocol: undefined, shown: TRUSTED }, liveness: false });
+  socket.hello();
+  expect(socket.acquire("k", { steal: true }).t).toBe("granted");
+  expect(socket.ask({ t: "revoke", key: "k" }).t).toBe("revoked");
 });
 
 describe("the upgrade", () => {

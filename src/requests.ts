@@ -1,0 +1,28 @@
+/** What every runtime asks of a request before it is the host's. */
+
+/**
+ * A frame of up to this size reaches the host, which closes 4413 when it is above the limit of the protocol. What is
+ * larger still is not taken off the wire, and the runtime itself closes (1009).
+ */
+export const RECEIVED_BYTES_MAX: number = 4 * 1024 * 1024;
+
+const PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics", "/openapi.json"]);
+
+/** Whether a request is for Latchkey, or for the program that it is embedded in. `url` may lack scheme and host. */
+export function isOurs(url: string): boolean {
+  // Without building a URL, which would cost more than all the rest of this decision.
+  const authority = url.startsWith("/") ? 0 : url.indexOf("://") + 3;
+  const start = Math.max(url.indexOf("/", authority), 0);
+  const query = url.indexOf("?", start);
+  const path = query === -1 ? url.slice(start) : url.slice(start, query);
+  return path.startsWith("/v1/") || PATHS.has(path);
+}
+
+export function isUpgrade(request: Request): boolean {
+  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
+}
+
+/** A WebSocket was asked for, but the runtime finds the handshake wanting. */
+export function notAnUpgrade(): Response {
+  return new Response("The WebSocket handshake is not complete.\n", { status: 400 });
+}
