@@ -6,23 +6,20 @@
  * was given up, a grant that crossed its cancel) is not wanted, and is let go.
  */
 
-import type { ClaimTold, Granted, LostFrame, RefusedFrame, Released, ServerFrame } from "../protocol/server-frames.ts";
-import { ClaimBook } from "./claim-book.ts";
+import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
+import { ClaimBook, isClaim, keyOf } from "./claim-book.ts";
+import { NEVER } from "./clock.ts";
 import {
   errorOf,
   type LatchkeyError,
   LockLostError,
   LockTimeoutError,
   type LossReason,
-  RefusedError,
   UnavailableError,
 } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
 import type { Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
-
-/** How long a request without a timeout of its own may be without an answer, ms. */
-const ANSWER_MS = 10_000;
 
 /** The pause before a request is sent again that the server could not serve, ms. */
 const RESEND_MS = 1_000;
@@ -57,66 +54,51 @@ export class ClaimTable<Call> {
   serve(): void {
     const book = this.#book;
     if (book.now < book.dueAt) return;
-    book.dueAt = Number.POSITIVE_INFINITY;
+    book.dueAt = NEVER;
     for (const hold of book.holds.values()) {
       // A last release that is on its way decides by its answer: a local end would report a false loss.
       const decided = hold.open > 0 || book.session === undefined;
       if (decided && book.isDue(hold.leaseUntil)) book.lose(hold, "expired");
     }
     for (const entry of book.entries.values()) {
-      if (book.session !== undefined && book.isDue(entry.resendAt)) book.send(entry);
+      if (book.session !== undefined && book.isDue(entry.resendAt ?? NEVER)) book.send(entry);
       if (book.isDue(book.giveUpAt(entry))) book.giveUp(entry);
     }
   }
 
   // What callers want.
 
-  acquire(call: Call, key: string, wanted: Wanted): Entry<Call> {
-    const { reentrant, timeout, ttl, ...rest } = wanted;
+  acquire(call: Call, key: string, { reentrant, timeout, ttl, ...rest }: Wanted): Entry<Call> {
     const hold = reentrant === true ? this.#book.find((held) => held.key === key && held.open > 0) : undefined;
     if (hold !== undefined) hold.open += 1;
-    const limited = timeout !== undefined && timeout !== Number.POSITIVE_INFINITY;
-    return this.#book.ask({
-      call,
-      frame: hold ? { t: "acquire", key, ttl, token: hold.token, nest: true } : { t: "acquire", key, ttl, ...rest },
-      // Whoever asks only whether the key is free still waits for the connection and the answer.
-      patienceMs: limited ? timeout || ANSWER_MS : Number.POSITIVE_INFINITY,
-      hold,
-      timeout: limited ? timeout : undefined,
-    });
+    const nested = hold && { token: hold.token, nest: true };
+    // Whoever asks only whether the key is free (0) still waits for the connection and the answer.
+    const patienceMs = timeout === undefined ? NEVER : timeout || undefined;
+    const limit = timeout === NEVER ? undefined : timeout;
+    return this.#book.ask(call, { t: "acquire", key, ttl, ...(nested ?? rest) }, hold, patienceMs, limit);
   }
 
   cancel(entry: Entry<Call>): void {
     if (this.#book.entries.get(entry.id) === entry) this.#book.withdraw(entry);
   }
 
+  /** By default for as long as asked last; the server refuses it when there is no lease at all. */
   extend(call: Call, hold: Hold, ttl: number | undefined): void {
     const held = hold as Held<Call>;
-    const { key, token, error } = held;
-    const lease = ttl ?? held.ttl;
-    if (error === undefined && lease !== undefined) {
-      this.#book.ask({ call, frame: { t: "extend", key, token, ttl: lease }, patienceMs: ANSWER_MS, hold: held });
-      return;
-    }
-    const noLease = new RefusedError("bad_request", "a lock without a lease needs a ttl to be extended");
-    this.#book.emit({ kind: "failed", call, error: error ?? noLease });
+    const { key, token } = held;
+    this.#book.ask(call, { t: "extend", key, token, ttl: (ttl ?? held.ttl) as number }, held);
   }
 
   /** One handle's release. */
   release(call: Call, hold: Hold): void {
     const held = hold as Held<Call>;
-    if (held.error !== undefined) {
-      this.#book.emit({ kind: "failed", call, error: held.error });
-      return;
-    }
     held.open -= 1;
-    this.#book.letGo(call, held.key, held.token, held);
+    this.#book.letGo(call, held, held);
   }
 
   /** By raw token, or without one. */
   request(call: Call, frame: Exclude<Ask, { t: "acquire" }>): void {
-    const hold = "token" in frame ? this.#byToken(frame.token) : undefined;
-    this.#book.ask({ call, frame, patienceMs: ANSWER_MS, hold });
+    this.#book.ask(call, frame, "token" in frame ? this.#byToken(frame.token) : undefined);
   }
 
   // What the connection does.
@@ -134,7 +116,7 @@ export class ClaimTable<Call> {
   suspended(): void {
     this.#book.session = undefined;
     for (const entry of this.#book.entries.values()) {
-      if (entry.frame.t !== "acquire" || entry.hold !== undefined) entry.sentAt = undefined;
+      if (!isClaim(entry)) entry.sentAt = undefined;
       if (entry.hold !== undefined) entry.hold.busy = false;
       // Its overrun was for an answer, and there is none now.
       this.#book.watch(entry.giveUpAt);
@@ -159,7 +141,7 @@ export class ClaimTable<Call> {
     this.#book.closed = error;
     this.#book.session = undefined;
     for (const entry of this.#book.entries.values()) this.#book.fail(entry, error);
-    this.#book.dueAt = Number.POSITIVE_INFINITY;
+    this.#book.dueAt = NEVER;
   }
 
   // What the server says.
@@ -172,37 +154,35 @@ export class ClaimTable<Call> {
   }
 
   #answered(frame: Exclude<ClaimFrame, Granted | LostFrame>, entry: Entry<Call>): void {
+    const book = this.#book;
     const { call, hold } = entry;
     switch (frame.t) {
       case "queued":
         entry.queued = true;
         return;
       case "timeout":
-        return this.#book.fail(entry, new LockTimeoutError(keyOf(entry)));
+        return book.fail(entry, new LockTimeoutError(keyOf(entry)));
       case "cancelled":
-        return this.#book.fail(entry, waitEnded("cancelled"));
+        return book.fail(entry, waitEnded("cancelled"));
       case "refused":
         return this.#refused(frame, entry);
-      case "extended":
-        if (hold !== undefined) {
-          hold.ttl = frame.ttl;
-          hold.leaseUntil = leaseUntil(entry.sentAt ?? this.#book.now, frame.expires_in);
-          this.#book.watch(hold.leaseUntil);
-        }
-        break;
-      case "released":
-        this.#book.remove(entry);
-        if (call !== undefined) this.#book.emit({ kind: "answered", call, frame });
-        if (hold !== undefined) this.#released(frame, hold);
-        return;
-      case "status":
-      case "list":
-        break;
       case "revoked":
         return;
+      case "extended":
+      case "released":
+      case "status":
+      case "list":
     }
-    this.#book.remove(entry);
-    if (call !== undefined) this.#book.emit({ kind: "answered", call, frame });
+    book.remove(entry);
+    if (call !== undefined) book.emit({ kind: "answered", call, frame });
+    if (hold === undefined) return;
+    if (frame.t === "extended") {
+      hold.ttl = frame.ttl;
+      book.setLease(hold, leaseUntil(entry.sentAt ?? book.now, frame.expires_in));
+    } else if (frame.t === "released") {
+      if (frame.depth === 0) book.lose(hold, "released");
+      else book.finish(hold);
+    }
   }
 
   #granted(frame: Granted, entry: Entry<Call> | undefined): void {
@@ -218,9 +198,9 @@ export class ClaimTable<Call> {
       if (isProven || !queued) this.#hold(frame, entry, until);
     } else if (hold === undefined) {
       // Not wanted any more. It may be a nested acquire's.
-      book.letGo(undefined, frame.key, frame.token, this.#byToken(frame.token));
+      book.letGo(undefined, frame, this.#byToken(frame.token));
     } else if (!hold.busy) {
-      hold.leaseUntil = Math.max(hold.leaseUntil, leaseUntil(hold.askedAt, frame.expires_in));
+      book.setLease(hold, Math.max(hold.leaseUntil, leaseUntil(hold.askedAt, frame.expires_in)));
     }
   }
 
@@ -231,18 +211,14 @@ export class ClaimTable<Call> {
     if (hold === undefined && until <= book.now) {
       // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
       book.fail(entry, new LockLostError(told.key, "expired"));
-      book.letGo(undefined, told.key, told.token ?? "", undefined);
+      book.letGo(undefined, told as Granted, undefined);
       return;
     }
     book.remove(entry);
     if (hold === undefined) {
       hold = {
-        key: told.key,
-        token: told.token ?? "",
-        fence: told.fence ?? 0,
-        mode: told.mode,
-        id: entry.id,
-        session: book.session ?? "",
+        ...(told as Granted),
+        session: book.session,
         keep: entry.frame.t === "acquire" && entry.frame.keep === true,
         ttl: told.ttl,
         leaseUntil: until,
@@ -252,12 +228,10 @@ export class ClaimTable<Call> {
         entries: new Set(),
       };
       book.holds.set(entry.id, hold);
-    } else {
-      // Re-entry never shortens a lease.
-      hold.leaseUntil = Math.max(hold.leaseUntil, until);
-      hold.ttl = told.ttl ?? hold.ttl;
     }
-    book.watch(hold.leaseUntil);
+    // Re-entry never shortens a lease.
+    hold.ttl = told.ttl ?? hold.ttl;
+    book.setLease(hold, Math.max(hold.leaseUntil, until));
     if (entry.call !== undefined) book.emit({ kind: "granted", call: entry.call, hold });
   }
 
@@ -274,11 +248,6 @@ export class ClaimTable<Call> {
     else this.#book.renew(entry);
   }
 
-  #released(frame: Released, hold: Held<Call>): void {
-    if (frame.depth === 0) this.#book.lose(hold, "released");
-    else this.#book.finish(hold);
-  }
-
   #refused(frame: RefusedFrame, entry: Entry<Call>): void {
     const book = this.#book;
     const { hold } = entry;
@@ -291,7 +260,7 @@ export class ClaimTable<Call> {
     } else if (hold !== undefined && frame.code === "unknown_token") {
       book.lose(hold, "unknown");
     } else {
-      if (hold !== undefined && entry.frame.t === "extend") hold.leaseUntil = entry.leaseBefore;
+      if (hold !== undefined && entry.frame.t === "extend") book.setLease(hold, entry.leaseBefore ?? NEVER);
       book.fail(entry, errorOf(frame, keyOf(entry)));
     }
   }
@@ -304,15 +273,14 @@ export class ClaimTable<Call> {
       told.delete(hold.id);
       if (hold.session !== book.session) continue;
       if (claim?.state === "holding") {
-        hold.leaseUntil = leaseUntil(helloAt, claim.expires_in);
-        book.watch(hold.leaseUntil);
+        book.setLease(hold, leaseUntil(helloAt, claim.expires_in));
       } else if (hold.open > 0) {
         book.lose(hold, (claim?.outcome as LossReason | undefined) ?? "unknown");
       }
       // Else its last release is sent again, and the answer says how it ended.
     }
     for (const entry of Array.from(book.entries.values())) {
-      if (entry.frame.t !== "acquire" || entry.hold !== undefined) continue;
+      if (!isClaim(entry)) continue;
       const claim = told.get(entry.id);
       told.delete(entry.id);
       if (claim === undefined) entry.sentAt = undefined;
@@ -330,10 +298,6 @@ export class ClaimTable<Call> {
   #byToken(token: string): Held<Call> | undefined {
     return this.#book.find((held) => held.token === token);
   }
-}
-
-function keyOf(entry: Entry<unknown>): string {
-  return "key" in entry.frame ? entry.frame.key : "";
 }
 
 /** Somebody else ended a wait. */

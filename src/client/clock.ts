@@ -22,6 +22,9 @@ export const systemPorts: Ports = {
   random: () => Math.random(),
 };
 
+/** A time that does not come. */
+export const NEVER: number = Number.POSITIVE_INFINITY;
+
 /**
  * While locks are held the time is looked at this often, ms. A timer that was set before a suspend may count
  * only the time awake, so without this a lease could end unnoticed long after the machine woke up.

@@ -1,3 +1,4 @@
+import { NEVER } from "./clock.ts";
 import { marginMs } from "./lease.ts";
 
 /**
@@ -21,28 +22,19 @@ import { marginMs } from "./lease.ts";
  * a close, and both ends learn of that at once.
  */
 export class Heartbeat {
-  #heardAt = 0;
+  /** The send time of the last frame that the server is known to have heard. */
+  heardAt = 0;
+  /** The grace that the server has granted, ms. */
+  graceMs = 0;
   #deadlineMs = 0;
-  #graceMs = 0;
   #pongsAt: number[] = [];
 
-  /** The grace that the server has granted, ms. */
-  get graceMs(): number {
-    return this.#graceMs;
-  }
-
-  /** The send time of the last frame that the server is known to have heard. */
-  get heardAt(): number {
-    return this.#heardAt;
-  }
-
   get deadAt(): number {
-    if (this.#deadlineMs === 0) return Number.POSITIVE_INFINITY;
-    return this.#heardAt + this.#deadlineMs - marginMs(this.#deadlineMs);
+    return this.#deadlineMs === 0 ? NEVER : this.heardAt + this.#deadlineMs - marginMs(this.#deadlineMs);
   }
 
   get suspendedUntil(): number {
-    return this.#heardAt + this.#graceMs - marginMs(this.#graceMs);
+    return this.heardAt + this.graceMs - marginMs(this.graceMs);
   }
 
   /** A new connection: no pong of the old one will be acked. */
@@ -50,15 +42,10 @@ export class Heartbeat {
     this.#pongsAt = [];
   }
 
-  /** The socket was closed. */
-  closed(now: number): void {
-    if (this.#deadlineMs === 0) this.#heardAt = now;
-  }
-
   welcomed(helloAt: number, deadlineMs: number, graceMs: number): void {
-    this.#heardAt = helloAt;
+    this.heardAt = helloAt;
     this.#deadlineMs = deadlineMs;
-    this.#graceMs = graceMs;
+    this.graceMs = graceMs;
   }
 
   ponged(now: number): void {
@@ -66,6 +53,11 @@ export class Heartbeat {
   }
 
   acked(): void {
-    this.#heardAt = this.#pongsAt.shift() ?? this.#heardAt;
+    this.heardAt = this.#pongsAt.shift() ?? this.heardAt;
+  }
+
+  /** The socket was closed. */
+  closed(now: number): void {
+    if (this.#deadlineMs === 0) this.heardAt = now;
   }
 }

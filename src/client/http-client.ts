@@ -1,7 +1,7 @@
 /** The same locks over plain HTTP, for programs that cannot keep a connection, such as edge functions. */
 
 import { HTTP_TIMEOUT_MAX_MS } from "../protocol/limits.ts";
-import { awakeClock, type Ports, systemPorts } from "./clock.ts";
+import { awakeClock, NEVER, type Ports, systemPorts } from "./clock.ts";
 import { LockLostError, LockTimeoutError, RefusedError } from "./errors.ts";
 import { HttpHold } from "./http-hold.ts";
 import { type Fetch, type HttpAnswer, type HttpRequest, HttpRequests, isTransient } from "./http-request.ts";
@@ -133,7 +133,7 @@ class HttpLocks implements HttpClient {
   async #granted(key: string, options: AcquireOptions, outer: HttpHold | undefined): Promise<HttpHold> {
     const { timeout, signal, ttl, mode, limit, meta, steal, message } = options;
     const path = `${pathOf(key)}/acquire`;
-    const giveUpAt = this.#now() + (timeout ?? Number.POSITIVE_INFINITY);
+    const giveUpAt = this.#now() + (timeout ?? NEVER);
     const until = giveUpAt + (timeout === 0 ? ANSWER_MS : OVERRUN_MS);
     const wanted = outer ? { ttl, token: outer.grant.token, nest: true } : { ttl, mode, limit, meta, steal, message };
     for (;;) {

@@ -1,6 +1,6 @@
 /** A lock over HTTP: nobody pushes its end, so its lease is counted here, and extended here if that is wanted. */
 
-import { CHECK_MS, pause, type Ports } from "./clock.ts";
+import { CHECK_MS, NEVER, pause, type Ports } from "./clock.ts";
 import { LockLostError, type LossReason } from "./errors.ts";
 import type { Grant } from "./lock.ts";
 import type { OnError } from "./locks.ts";
@@ -43,7 +43,7 @@ export class HttpHold {
   /** Ends the hold when its lease is over, else looks again later. */
   check(): void {
     this.#cancelTimer?.();
-    if (this.error !== undefined || this.open === 0 || this.#leaseUntil === Number.POSITIVE_INFINITY) return;
+    if (this.error !== undefined || this.open === 0 || this.#leaseUntil === NEVER) return;
     const leftMs = this.#leaseUntil - this.#settings.now();
     if (leftMs <= 0) this.end("expired");
     else this.#cancelTimer = this.#settings.ports.timer(Math.ceil(Math.min(leftMs, CHECK_MS)), () => this.check());

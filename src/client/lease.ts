@@ -8,6 +8,8 @@
  * the same claim and changes nothing, but its answer is measured from a send time of now.
  */
 
+import { NEVER } from "./clock.ts";
+
 /** Clocks that run at different speeds, late timers, and the time the work needs to stop. */
 export function marginMs(ms: number): number {
   return Math.min(ms / 10, 2_000);
@@ -18,5 +20,5 @@ export function marginMs(ms: number): number {
  * No lease of its own (the session is the lease): Infinity.
  */
 export function leaseUntil(since: number, expiresInMs: number | undefined): number {
-  return expiresInMs === undefined ? Number.POSITIVE_INFINITY : since + expiresInMs - marginMs(expiresInMs);
+  return expiresInMs === undefined ? NEVER : since + expiresInMs - marginMs(expiresInMs);
 }

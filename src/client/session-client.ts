@@ -1,7 +1,7 @@
 /** Drives the session machine with a socket, a timer and two clocks, and gives its outputs to those who wait for them. */
 
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
-import { awakeClock, CHECK_MS, type Ports } from "./clock.ts";
+import { awakeClock, CHECK_MS, NEVER, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
 import { Grant, LockHandle } from "./lock.ts";
@@ -202,7 +202,7 @@ export class SessionClient implements Client {
     for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
     this.#cancelTimer?.();
     const delayMs = Math.ceil(this.#machine.wakeAt - this.#now());
-    if (delayMs !== Number.POSITIVE_INFINITY) {
+    if (delayMs !== NEVER) {
       const delayMaxMs = this.#machine.holding ? CHECK_MS : TIMER_MAX_MS;
       this.#cancelTimer = this.#ports.timer(Math.max(0, Math.min(delayMs, delayMaxMs)), () => {
         this.#step((machine, now) => machine.tick(now));

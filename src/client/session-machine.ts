@@ -11,6 +11,7 @@ import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
 import { ACK, PING, PONG } from "../protocol/server-frames.ts";
 import { backoffMs, laterMs } from "./backoff.ts";
 import { ClaimTable } from "./claim-table.ts";
+import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { ConnectionStatus, Output, SessionSettings } from "./session-types.ts";
@@ -29,14 +30,14 @@ export class SessionMachine<Call> {
   #status: ConnectionStatus = "connecting";
   #state: State = "idle";
   /** Not `open`: when the next attempt begins, or the present one has failed. */
-  #stateUntil = Number.POSITIVE_INFINITY;
+  #stateUntil = NEVER;
   /** When hello was sent, and when it was welcomed. */
   #helloAt = 0;
   #openedAt = 0;
   /** Kept over a loss of the connection, to resume with. */
   #session: Welcome | undefined;
   /** Without a connection: holdings are lost then. */
-  #believedUntil = Number.POSITIVE_INFINITY;
+  #believedUntil = NEVER;
   #failures = 0;
   #retryAfterMs: number | undefined;
   /** What the server said before it closed. */
@@ -140,14 +141,14 @@ export class SessionMachine<Call> {
   // How it works.
 
   #dueAt(): number {
-    if (this.#state === "closed") return Number.POSITIVE_INFINITY;
+    if (this.#state === "closed") return NEVER;
     if (this.#state === "open") return this.#heartbeat.deadAt;
     return Math.min(this.#stateUntil, this.#believedUntil);
   }
 
   #serve(now: number): void {
     if (now >= this.#believedUntil) {
-      this.#believedUntil = Number.POSITIVE_INFINITY;
+      this.#believedUntil = NEVER;
       this.#claims.loseAll("dropped");
     }
     if (this.#state === "idle") {
@@ -189,7 +190,7 @@ export class SessionMachine<Call> {
     this.#session = welcome;
     this.#state = "open";
     this.#openedAt = now;
-    this.#believedUntil = Number.POSITIVE_INFINITY;
+    this.#believedUntil = NEVER;
     this.#heartbeat.welcomed(this.#helloAt, welcome.deadline, welcome.grace);
     this.#setStatus("connected");
     this.#claims.connected(welcome.session, this.#helloAt, welcome.resumed ? (welcome.claims ?? []) : undefined);
@@ -208,7 +209,7 @@ export class SessionMachine<Call> {
     this.#state = "idle";
     if (this.#session === undefined || ended || this.#heartbeat.graceMs === 0) {
       this.#session = undefined;
-      this.#believedUntil = Number.POSITIVE_INFINITY;
+      this.#believedUntil = NEVER;
       this.#claims.sessionEnded();
     } else {
       this.#believedUntil = this.#heartbeat.suspendedUntil;

@@ -70,15 +70,15 @@ export interface Entry<Call> {
   readonly hold: Held<Call> | undefined;
   id: string;
   /** When it was sent in this session; undefined: it has to be sent. */
-  sentAt: number | undefined;
+  sentAt?: number | undefined;
   /** The server said "later": it is sent again then. */
-  resendAt: number;
+  resendAt?: number;
   /** Acquire: the server said that it waits, so its grant comes unasked. */
-  queued: boolean;
-  /** Acquire: the frame as it was sent, which may be sent again to ask how the claim stands. */
-  text: string;
+  queued?: boolean;
+  /** The frame as it was sent, which may be sent again to ask how a claim stands. */
+  text?: string;
   /** Extend: the end of the lease before it was sent. */
-  leaseBefore: number;
+  leaseBefore?: number;
 }
 
 /** A hold as the table keeps it. */
@@ -86,7 +86,7 @@ export interface Held<Call> extends Hold {
   /** Of its acquire. */
   readonly id: string;
   /** The session that it was granted to. A kept lock outlives it. */
-  readonly session: string;
+  readonly session: string | undefined;
   readonly keep: boolean;
   ttl: number | undefined;
   leaseUntil: number;

@@ -1,5 +1,6 @@
 /** What all clients do alike on top of `acquire`. */
 
+import { NEVER } from "./clock.ts";
 import { asyncDispose } from "./dispose.ts";
 import { LockTimeoutError } from "./errors.ts";
 import type { AcquireOptions, Lock, LockSet, Locks } from "./locks.ts";
@@ -58,7 +59,7 @@ class HeldLocks implements LockSet {
     options: AcquireOptions,
   ): Promise<void> {
     const { timeout, signal } = options;
-    const giveUpAt = now() + (timeout ?? Number.POSITIVE_INFINITY);
+    const giveUpAt = now() + (timeout ?? NEVER);
     // A lock that is lost while the next one is waited for ends that wait: it would be for nothing.
     const stop = signal === undefined ? this.#lost.signal : AbortSignal.any([signal, this.#lost.signal]);
     for (const key of [...new Set(keys)].sort()) {

@@ -1,6 +1,7 @@
 /** A process of its own that is watched from here: what it prints, when it ends; and that never outlives the tests. */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { afterAll } from "vitest";
 
 export interface Ended {
   readonly code: number | null;
@@ -10,7 +11,8 @@ export interface Ended {
 const PATIENCE_MS = 10_000;
 const alive = new Set<ChildProcess>();
 
-process.once("exit", () => {
+// A test that ran out of time never gets to the end of its `await using`.
+afterAll(() => {
   for (const child of alive) child.kill("SIGKILL");
 });
 

@@ -4,13 +4,20 @@
  */
 
 import { execFileSync } from "node:child_process";
+import { afterAll } from "vitest";
 
 const PROGRAM = "ip";
 const SERVER_ADDRESS = "10.213.1.1";
 const CLIENT_ADDRESS = "10.213.2.1";
 const ROUTER_ADDRESSES = { server: "10.213.1.2", client: "10.213.2.2" } as const;
 
+const made = new Set<Network>();
 let count = 0;
+
+// A test that ran out of time never gets to the end of its `using`.
+afterAll(() => {
+  for (const network of made) network[Symbol.dispose]();
+});
 
 export class Network implements Disposable {
   readonly serverAddress = SERVER_ADDRESS;
@@ -20,7 +27,7 @@ export class Network implements Disposable {
     count += 1;
     const name = (place: string): string => `latchkey-${process.pid}-${count}-${place}`;
     this.#names = { server: name("server"), router: name("router"), client: name("client") };
-    process.once("exit", this.#remove);
+    made.add(this);
     try {
       this.#build();
     } catch (error) {
@@ -46,8 +53,14 @@ export class Network implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    process.off("exit", this.#remove);
-    this.#remove();
+    made.delete(this);
+    for (const name of Object.values(this.#names)) {
+      try {
+        run(`netns del ${name}`);
+      } catch {
+        // It was never made: the machine does not allow it, and that was told where it was tried.
+      }
+    }
   }
 
   #build(): void {
@@ -71,16 +84,6 @@ export class Network implements Disposable {
   #ip(place: "server" | "router" | "client", command: string): void {
     run(`-n ${this.#names[place]} ${command}`);
   }
-
-  readonly #remove = (): void => {
-    for (const name of Object.values(this.#names)) {
-      try {
-        run(`netns del ${name}`);
-      } catch {
-        // It was never made: the machine does not allow it, and that was told where it was tried.
-      }
-    }
-  };
 }
 
 /** Why this machine can have no such network, or undefined. */

@@ -106,14 +106,16 @@ describe(`inside somebody's own server on ${runtime.name}`, () => {
     const { url, latchkey } = await embed();
     const remote = connect(url);
     onTestFinished(() => remote.close());
-    const lock = await latchkey.locks.acquire("key");
-    const waiting = remote.acquire("key");
-    const over = post(`${url}/v1/latch/key/acquire`, { timeout: 60_000 });
     await remote.ready;
-    while ((await latchkey.locks.status("key")).waiting < 2);
+    const lock = await latchkey.locks.acquire("key");
+    expect(await remote.tryAcquire("key")).toBeNull();
+    const caller = post(`${url}/v1/latch/key/acquire`, { timeout: 60_000 });
+    while ((await latchkey.locks.status("key")).waiting === 0) await Promise.resolve();
+    const waiting = remote.acquire("key");
     await lock.release();
+    const { token } = await caller;
+    expect(await post(`${url}/v1/latch/key/release`, { token })).toEqual({ status: "released" });
 
-    const first = await Promise.race([waiting, over]);
-    expect(first["fence"]).toBeGreaterThan(lock.fence);
+    expect((await waiting).fence).toBeGreaterThan(lock.fence);
   });
 });
