@@ -83,8 +83,7 @@ export function offeredProtocols(header: string | null): string[] {
 /** Empty, and thereby no key, when it cannot be decoded. */
 function fromBase64Url(text: string): string {
   try {
-    const bytes = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    return new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
+    return atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   } catch {
     return "";
   }
