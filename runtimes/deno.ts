@@ -21,7 +21,8 @@ export interface Latchkey extends Embedded {
 
 // — serve —
 
-export function serve(options: ServeOptions = {}): Promise<RunningServer> {
+export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
+  refuseDeploy();
   return startServer(options, openSqlite, (core, hostname, port) => {
     const aborter = new AbortController();
     // Whoever starts the server prints its address; without `onListen` Deno prints one as well.
@@ -31,10 +32,18 @@ export function serve(options: ServeOptions = {}): Promise<RunningServer> {
 }
 
 export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
+  refuseDeploy();
   const core = createCore(options, openSqlite);
   const answer = wire(core);
   const fetch: Latchkey["fetch"] = (request) => (isOurs(request.url) ? answer(request) : undefined);
   return Object.assign(core.embedded, { fetch });
+}
+
+/** Deno Deploy answers with many isolates, and each would grant the same lock once. */
+function refuseDeploy(): void {
+  const mayAsk = Deno.permissions.querySync({ name: "env", variable: "DENO_DEPLOY" }).state === "granted";
+  if (!mayAsk || Deno.env.get("DENO_DEPLOY") === undefined) return;
+  throw new Error("on Deno Deploy many processes would each keep locks of their own: run one server elsewhere");
 }
 
 // — socket —

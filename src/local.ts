@@ -33,13 +33,16 @@ function localWebSocket(host: Host): WebSocketConstructor {
     #isEnding = false;
     #isClosed = false;
 
-    /** The host's end. Each side hears of the other in a turn of its own, never from within a call of its own. */
+    /**
+     * The host's end. Each side hears of the other afterwards, never from within a call of its own. What the host says
+     * comes in a turn of its own: with microtasks alone a loop of lock calls would let nothing else happen in the process.
+     */
     readonly #peer: Socket = {
       id: `local-${++socketCount}`,
       buffered: 0,
       send: (text) => {
         if (this.#isEnding) return false;
-        queueMicrotask(() => this.onmessage?.({ data: text } as never));
+        setImmediate(() => this.onmessage?.({ data: text } as never));
         return true;
       },
       close: (code) => this.#end(code),
@@ -67,8 +70,8 @@ function localWebSocket(host: Host): WebSocketConstructor {
     #end(code: number): void {
       if (this.#isEnding) return;
       this.#isEnding = true;
-      // What was sent before is heard before.
-      queueMicrotask(() => {
+      // What was sent before, by either side, is heard before.
+      setImmediate(() => {
         this.#isClosed = true;
         host.closed(this.#peer);
         this.onclose?.({ code } as never);

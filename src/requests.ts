@@ -11,10 +11,10 @@ const PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics", "
 /** Whether a request is for Latchkey, or for the program that it is embedded in. `url` may lack scheme and host. */
 export function isOurs(url: string): boolean {
   // Without building a URL, which would cost more than all the rest of this decision.
-  const authority = url.startsWith("/") ? 0 : url.indexOf("://") + 3;
-  const start = Math.max(url.indexOf("/", authority), 0);
-  const query = url.indexOf("?", start);
-  const path = query === -1 ? url.slice(start) : url.slice(start, query);
+  const query = url.indexOf("?");
+  const target = query === -1 ? url : url.slice(0, query);
+  const authority = target.startsWith("/") ? 0 : target.indexOf("://") + 3;
+  const path = target.slice(Math.max(target.indexOf("/", authority), 0));
   return path.startsWith("/v1/") || PATHS.has(path);
 }
 

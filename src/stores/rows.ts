@@ -1,7 +1,8 @@
 /**
  * Records as JSON text and back. JSON.stringify escapes lone surrogates and NUL, so every key survives and two different
  * keys stay different, which they would not as bound text. Instants are kept in wall time, since engine time
- * starts anew with each process; Infinity is null.
+ * starts anew with each process; Infinity is null. A wall clock that was set forward between two starts ends leases
+ * early: nothing here can tell it from time that has passed.
  */
 
 import type { ClaimState } from "../core/lifecycle.ts";

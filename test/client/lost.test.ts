@@ -286,10 +286,14 @@ describe("a lock with a ttl", () => {
   });
 });
 
-test("a lock without a ttl can be given one, but not extended by nothing", async () => {
+test("a lock without a ttl can be given one, but not extended by nothing, as the server says", async () => {
   const server = await connected();
   const lock = await held(server, "a");
-  expect(await outcome(lock.extend())).toMatchObject({ code: "bad_request" });
+  const extending = lock.extend();
+  const extend = server.end().one("extend");
+  expect(extend).not.toHaveProperty("ttl");
+  await server.end().say({ t: "refused", id: extend.id, code: "bad_request", detail: "no ttl", retryable: false });
+  expect(await outcome(extending)).toMatchObject({ code: "bad_request" });
   lock.extend(3_000).catch(() => undefined);
   expect(server.end().one("extend")).toMatchObject({ ttl: 3_000 });
 });

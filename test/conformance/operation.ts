@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Caller } from "./caller.ts";
+import { startPuppet } from "./puppets.ts";
 import { secretsIn } from "./secrets.ts";
 import { failToStart, startServer, temporaryFolder } from "./server.ts";
 import { openSession, openSocket } from "./socket.ts";
@@ -158,6 +159,16 @@ export function operation(subject: Subject): void {
       expect(performance.now() - startedAt).toBeLessThan(DRAIN_MAX_MS);
     },
   );
+
+  test("a client that is frozen does not keep a server from its end", async () => {
+    await using server = await startServer(subject.runtime);
+    await using puppet = await startPuppet(server.socketUrl);
+    await puppet.socket.acquire("key");
+    puppet.process.signal("SIGSTOP");
+    const startedAt = performance.now();
+    expect(await server.stop()).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAt).toBeLessThan(DRAIN_MAX_MS);
+  });
 
   test("a drained server leaves its locks to the next: HTTP locks, kept ones and sessions with a grace", async () => {
     using folder = temporaryFolder();

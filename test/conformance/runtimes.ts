@@ -18,7 +18,7 @@ export interface Runtime {
 export const bun: Runtime = {
   name: "bun",
   command: [binary("bun"), source("bun")],
-  closesPatiently: true,
+  closesPatiently: false,
   hugeFrameCode: 1009,
 };
 

@@ -48,13 +48,13 @@ describe(`a server of its own on ${runtime.name}`, () => {
   test("closes: sessions are told, the port and the file are free for the next", async () => {
     const db = join(temporaryFolder(onTestFinished), "latchkey.db");
     const first = await serve({ db });
-    const told: string[] = [];
-    const client = connect(first.url, { onStatus: (status) => told.push(status) });
+    const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+    const client = connect(first.url, { onStatus: (status) => status === "reconnecting" && tell() });
     onTestFinished(() => client.close());
     await client.ready;
     const { fence } = await post(`${first.url}/v1/latch/demo/acquire`, { ttl: 60_000 });
     await first.close();
-    expect(told).toContain("reconnecting");
+    await told;
 
     const second = await serve({ db, port: first.port });
     const { holders } = (await (await fetch(`${second.url}/v1/latch/demo`)).json()) as { holders: unknown };
@@ -90,6 +90,16 @@ describe(`a server of its own on ${runtime.name}`, () => {
     expect(performance.now() - startedAt).toBeLessThan(4_000);
     expect((await closed).code).toBe(1012);
   });
+});
+
+test("on Deno Deploy, where nobody owns the locks, nothing is started", async () => {
+  process.env["DENO_DEPLOY"] = "true";
+  onTestFinished(() => void delete process.env["DENO_DEPLOY"]);
+  const outcome = runtime.name === "deno" ? /on Deno Deploy many processes/ : /^started$/;
+  const tell = (work: Promise<unknown>): Promise<string> => work.then(() => "started", String);
+
+  expect(await tell(serve())).toMatch(outcome);
+  expect(await tell(embed())).toMatch(outcome);
 });
 
 describe(`inside somebody's own server on ${runtime.name}`, () => {

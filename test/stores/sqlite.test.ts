@@ -187,6 +187,22 @@ describe(`the store over ${driver.name}`, () => {
     expect(store.load("default").image.claims.map(({ ticket }) => ticket)).toEqual([1, 3, 4]);
   });
 
+  test("a disk that is full fails the whole batch, and the store goes on when there is room", () => {
+    const connection = driver.connect(path);
+    const store = openFile(path, { clock }, () => connection);
+    onTestFinished(() => store.close());
+    store.commit("default", claims(holding(1)));
+    const { page_count: pages } = connection.prepare("PRAGMA page_count").all()[0]!;
+    connection.prepare(`PRAGMA max_page_count = ${Number(pages) + 1}`).all();
+    const large = Array.from({ length: 50 }, (_, i) => holding(i + 2, { asked: acquire({ key: "k".repeat(255) }) }));
+
+    expect(() => store.commit("default", claims(holding(1, { depth: 2 }), ...large))).toThrow("full");
+    expect(onlyClaim(store).depth).toBe(1);
+    connection.prepare("PRAGMA max_page_count = 1000").all();
+    store.commit("default", claims(holding(1, { depth: 2 }), ...large));
+    expect(store.load("default").image.claims).toHaveLength(51);
+  });
+
   test("a commit to a closed store throws", () => {
     const store = open();
     store.close();
