@@ -4,8 +4,8 @@
  * median counts, because machines drift; the ratio of 100 000 waiters to 1 is what matters, not the nanoseconds.
  */
 
-import process from "node:process";
 import { type Command, Engine, Outbox } from "../src/core/index.ts";
+import { runtimeName } from "./runtime.ts";
 
 const ROUNDS = 7;
 const OPERATIONS = 100_000;
@@ -160,13 +160,6 @@ function main(): void {
   const isWithin = ratio <= RATIO_MAX;
   console.log(`  100,000 waiting ÷ 1 waiting: ${ratio.toFixed(2)} (at most ${RATIO_MAX}: ${isWithin ? "yes" : "NO"})`);
   if (!isWithin) throw new Error("a hand-off must not cost more the longer the queue is");
-}
-
-function runtimeName(): string {
-  const { versions } = process;
-  if (versions["bun"] !== undefined) return `Bun ${versions["bun"]}`;
-  if (versions["deno"] !== undefined) return `Deno ${versions["deno"]}`;
-  return `Node ${versions.node}`;
 }
 
 main();
