@@ -23,6 +23,8 @@ export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
  * 4410 is not among them: the client connects again without resuming.
  */
 export const FATAL_CLOSE_CODES: ReadonlySet<number> = new Set([
+  // A frame far past the limit: the runtime stops reading and closes by itself, in the words of RFC 6455.
+  1009,
   CLOSE.badFrame,
   CLOSE.unauthenticated,
   CLOSE.forbidden,
