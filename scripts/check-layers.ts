@@ -23,7 +23,11 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   "src/core": { values: [] },
   "src/protocol": { values: ["src/core"], packages: ["valibot"] },
   "src/host": { values: ["src/core", "src/protocol"], packages: ["hono", "valibot"] },
-  "src/stores": { values: ["src/core"], types: ["src/host/ports.ts"], packages: ["bun:sqlite", "node:sqlite", "node:fs"] },
+  "src/stores": {
+    values: ["src/core"],
+    types: ["src/host/ports.ts"],
+    packages: ["bun:sqlite", "node:sqlite", "node:fs"],
+  },
   "src/client": { values: ["src/protocol"] },
   "src/cli": { values: ["src"], packages: ["node:*"] },
   src: { values: ["src"] },

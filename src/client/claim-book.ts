@@ -85,7 +85,6 @@ export class ClaimBook<Call> {
     delete entry.resendAt;
     const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
     this.#sendText(entry, JSON.stringify({ ...frame, id, timeout: timeout && left }));
-    this.watch(this.giveUpAt(entry));
   }
 
   /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */
@@ -157,7 +156,6 @@ export class ClaimBook<Call> {
       this.entries.delete(entry.id);
       this.#tell(entry, error);
     }
-    hold.entries.clear();
   }
 
   /** When the caller of this request is told that it failed. */

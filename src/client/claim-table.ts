@@ -139,7 +139,6 @@ export class ClaimTable<Call> {
 
   close(error: LatchkeyError): void {
     this.#book.closed = error;
-    this.#book.session = undefined;
     for (const entry of this.#book.entries.values()) this.#book.fail(entry, error);
     this.#book.dueAt = NEVER;
   }
@@ -242,10 +241,9 @@ export class ClaimTable<Call> {
     if (hold !== undefined) this.#book.lose(hold, error);
     else if (entry === undefined) return;
     else if (entry.frame.t !== "acquire") this.#book.fail(entry, error);
-    // The whole session goes; the acquire queues anew in the next one.
-    else if (reason === "dropped") entry.sentAt = undefined;
     else if (reason === "revoked") this.#book.fail(entry, waitEnded(reason));
-    else this.#book.renew(entry);
+    // When the whole session goes, the acquire queues anew in the next one anyway.
+    else if (reason !== "dropped") this.#book.renew(entry);
   }
 
   #refused(frame: RefusedFrame, entry: Entry<Call>): void {
@@ -280,7 +278,6 @@ export class ClaimTable<Call> {
       // Else its last release is sent again, and the answer says how it ended.
     }
     for (const entry of Array.from(book.entries.values())) {
-      if (!isClaim(entry)) continue;
       const claim = told.get(entry.id);
       told.delete(entry.id);
       if (claim === undefined) entry.sentAt = undefined;

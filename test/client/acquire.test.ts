@@ -96,6 +96,16 @@ describe("acquire", () => {
     expect(server.end().sent()).toEqual([{ t: "cancel", id }]);
   });
 
+  test("does not wait for the server's word any more when the connection is lost", async () => {
+    const server = await connected({ grace: 60_000 });
+    const acquiring = server.client.acquire("a", { timeout: 3_000 });
+    await server.time.advance(3_500);
+    expect(await outcome(acquiring)).toBe("pending");
+    await server.end().drop();
+    await server.time.advance(0);
+    expect(await outcome(acquiring)).toBeInstanceOf(LockTimeoutError);
+  });
+
   test("that was granted just in time by the server is a lock", async () => {
     const server = await connected();
     const acquiring = server.client.acquire("a", { timeout: 3_000 });

@@ -176,6 +176,7 @@ describe("a lock with a ttl", () => {
     expect(again.id).not.toBe(id);
     expect(again["timeout"]).toBe(55_000);
     await server.end().say({ t: "lost", id, key: "a", reason: "expired" });
+    expect(server.end().sent()).toEqual([]);
     await server.end().say(grantOf(again.id, "a", { ttl: 1_000, expires_in: 1_000 }));
     expect(await outcome(acquiring)).toMatchObject({ key: "a" });
   });
@@ -234,11 +235,22 @@ describe("a lock with a ttl", () => {
   test("is extended by what was asked last, when nothing else is said", async () => {
     const server = await connected();
     const lock = await held(server, "a", { ttl: 10_000 }, granted);
-    const extending = lock.extend();
-    const { id, ttl } = server.end().one("extend");
-    expect(ttl).toBe(10_000);
-    await server.end().say({ t: "extended", id, key: "a", fence: lock.fence, ttl: 10_000, expires_in: 10_000 });
-    await extending;
+    const answer = async (ttl: number): Promise<void> => {
+      const extend = server.end().one("extend");
+      expect(extend["ttl"]).toBe(ttl);
+      await server.end().say({ t: "extended", id: extend.id, key: "a", fence: lock.fence, ttl, expires_in: ttl });
+    };
+    lock.extend().catch(() => undefined);
+    await answer(10_000);
+    lock.extend(12_000).catch(() => undefined);
+    await answer(12_000);
+    lock.extend().catch(() => undefined);
+    await answer(12_000);
+    const nesting = server.client.acquire("a", { reentrant: true, ttl: 14_000 });
+    const { id } = server.end().one("acquire");
+    await server.end().say(grantOf(id, "a", { reentrant: true, depth: 2, ttl: 14_000, expires_in: 14_000 }));
+    (await nesting).extend().catch(() => undefined);
+    await answer(14_000);
   });
 
   test("may be shortened as soon as the extend is sent", async () => {
@@ -256,8 +268,33 @@ describe("a lock with a ttl", () => {
     const { id } = server.end().one("extend");
     await server.end().say({ t: "refused", id, code: "bad_request", detail: "no", retryable: false });
     expect(await outcome(extending)).toMatchObject({ code: "bad_request" });
-    await server.time.advance(5_000);
+    await server.time.advance(8_999);
     expect(lock.signal.aborted).toBe(false);
+    await server.time.advance(1);
+    expect(lock.signal.aborted).toBe(true);
+  });
+
+  test("is not lengthened by an answer from before the extend that shortened it", async () => {
+    const server = await connected();
+    const acquiring = server.client.acquire("a", { ttl: 10_000 });
+    const { id } = server.end().one("acquire");
+    await server.end().say({ t: "queued", id, ticket: 1, position: 1 }, grantOf(id, "a", granted));
+    const lock = await acquiring;
+    lock.extend(1_000).catch(() => undefined);
+    await server.end().say(grantOf(id, "a", granted));
+    await server.time.advance(900);
+    expect(lock.signal.aborted).toBe(true);
+  });
+
+  test("that is told twice counts from when it was asked for, not from when it was told", async () => {
+    const server = await connected();
+    const lock = await held(server, "a", { ttl: 10_000 }, granted);
+    await server.time.advance(5_000);
+    await server.end().say(grantOf(lock.id, "a", granted));
+    await server.time.advance(3_999);
+    expect(lock.signal.aborted).toBe(false);
+    await server.time.advance(1);
+    expect(lock.signal.aborted).toBe(true);
   });
 
   test("cannot be extended once it is lost", async () => {
@@ -353,6 +390,19 @@ describe("those who work under a lost lock", () => {
     lock.signal.addEventListener("abort", () => order.push("aborted"));
     await server.end().drop();
     expect(order).toEqual(["aborted", "extend rejected"]);
+  });
+
+  test("are told once: nothing about it is asked again in the next session", async () => {
+    const server = await connected();
+    const lock = await held(server, "a");
+    const extending = lock.extend(5_000);
+    const releasing = lock.release();
+    await server.end().drop();
+    expect(await outcome(extending)).toMatchObject({ reason: "dropped" });
+    expect(await outcome(releasing)).toMatchObject({ reason: "dropped" });
+    await server.time.advance(1_000);
+    await greet(server, { session: "session-2" });
+    expect(server.end().sent()).toEqual([]);
   });
 
   test("may ask for the next lock while they are told", async () => {

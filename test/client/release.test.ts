@@ -99,6 +99,16 @@ describe("release", () => {
     expect(await outcome(releasing)).toMatchObject({ code: "lost", reason: "unknown" });
   });
 
+  test("or extend with such a token tells those who work under it", async () => {
+    const server = await connected();
+    const lock = await held(server, "a");
+    const extending = lock.extend(5_000);
+    const { id } = server.end().one("extend");
+    await server.end().say({ t: "refused", id, code: "unknown_token", detail: "no such token", retryable: false });
+    expect(await outcome(extending)).toMatchObject({ code: "lost", reason: "unknown" });
+    expect(lock.signal.reason).toMatchObject({ reason: "unknown" });
+  });
+
   test("is followed by no extend", async () => {
     const server = await connected();
     const lock = await held(server, "a");
@@ -246,6 +256,16 @@ describe("a reentrant acquire", () => {
     expect(outer.signal.reason).toMatchObject({ reason: "expired" });
   });
 
+  test("that is refused leaves the lease of the outer lock as it was", async () => {
+    const server = await connected();
+    const outer = await held(server, "a", { ttl: 10_000 }, { ttl: 10_000, expires_in: 10_000 });
+    server.client.acquire("a", { reentrant: true }).catch(() => undefined);
+    const { id } = server.end().one("acquire");
+    await server.end().say({ t: "refused", id, code: "depth_limit", detail: "too deep", retryable: false });
+    await server.time.advance(9_000);
+    expect(outer.signal.reason).toMatchObject({ reason: "expired" });
+  });
+
   test("that is refused leaves the outer lock as it was", async () => {
     const server = await connected();
     const outer = await held(server, "a");
@@ -256,6 +276,7 @@ describe("a reentrant acquire", () => {
     const releasing = outer.release();
     await server.end().say({ t: "released", id: server.end().one("release").id, depth: 0 });
     expect(await outcome(releasing)).toBeUndefined();
+    expect(outer.signal.aborted).toBe(false);
   });
 
   test("that was given up, but granted all the same, is let go", async () => {
@@ -271,8 +292,10 @@ describe("a reentrant acquire", () => {
     await server.end().say(grantOf(id, "a", { token: outer.token, reentrant: true, depth: 2 }));
     await server.end().say({ t: "released", id: server.end().one("release").id, depth: 1 });
     expect(outer.signal.aborted).toBe(false);
-    outer.release().catch(() => undefined);
-    server.end().one("release");
+    const releasing = outer.release();
+    await server.end().say({ t: "released", id: server.end().one("release").id, depth: 0 });
+    expect(await outcome(releasing)).toBeUndefined();
+    expect(outer.signal.aborted).toBe(false);
   });
 
   test("that was given up and counted unnoticed is made up for by the last release", async () => {
@@ -282,6 +305,36 @@ describe("a reentrant acquire", () => {
     await server.end().say({ t: "released", id: server.end().one("release").id, depth: 1 });
     await releasing;
     expect(server.end().one("release")).toMatchObject({ token: outer.token });
+  });
+
+  test("that is given up when the outer lock is released already leaves nothing held", async () => {
+    const server = await connected({ grace: 60_000 });
+    const outer = await held(server, "a");
+    const stop = new AbortController();
+    const nesting = server.client.acquire("a", { reentrant: true, signal: stop.signal });
+    const releasing = outer.release();
+    const [, release] = server.end().sent() as { id: string }[];
+    // Its grant never arrives, but it has counted.
+    await server.end().say({ t: "released", id: String(release?.id), depth: 1 });
+    await releasing;
+    expect(server.end().sent()).toEqual([]);
+    stop.abort(new Error("no"));
+    expect(await outcome(nesting)).toEqual(new Error("no"));
+    expect(server.end().one("release")).toMatchObject({ token: outer.token });
+  });
+
+  test("that is granted while a release is on its way lets no second one go with it", async () => {
+    const server = await connected();
+    const outer = await held(server, "a");
+    const inner = await nest(server, outer);
+    const nesting = server.client.acquire("a", { reentrant: true });
+    const { id } = server.end().one("acquire");
+    const releasing = [inner.release(), outer.release()];
+    server.end().one("release");
+    await server.end().say(grantOf(id, "a", { token: outer.token, reentrant: true, depth: 3 }));
+    await nesting;
+    expect(server.end().sent()).toEqual([]);
+    expect(releasing).toHaveLength(2);
   });
 
   test("times out without a connection like any other", async () => {

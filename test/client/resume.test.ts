@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { LockTimeoutError, UnavailableError } from "../../src/client/index.ts";
 import type { ConnectOptions, Lock } from "../../src/client/index.ts";
 import type { ClaimTold } from "../../src/protocol/server-frames.ts";
-import { claimOf, connected, grantOf, greet, held, type Scripted } from "./support/scripted-server.ts";
+import { claimOf, connected, grantOf, greet, held, type Scripted, welcome } from "./support/scripted-server.ts";
 import { outcome } from "./support/virtual-time.ts";
 
 const GRACE: ConnectOptions = { grace: 60_000 };
@@ -200,6 +200,22 @@ describe("the server's snapshot", () => {
     stop.abort(new Error("no"));
     await server.time.advance(1_000);
     await greet(server, { resumed: true, grace: 60_000, claims: [claimOf(id, "a", state, { token: "token" })] });
+    expect(server.end().sent()).toEqual([{ t: "cancel", id }]);
+    expect(await outcome(acquiring)).toEqual(new Error("no"));
+  });
+
+  test("is waited for before a claim is withdrawn that was given up while the resume was on its way", async () => {
+    const server = await connected(GRACE);
+    const stop = new AbortController();
+    const acquiring = server.client.acquire("a", { signal: stop.signal });
+    const { id } = server.end().one("acquire");
+    await server.end().drop();
+    await server.time.advance(1_000);
+    await server.end().open();
+    server.end().one("hello");
+    stop.abort(new Error("no"));
+    expect(server.end().sent()).toEqual([]);
+    await server.end().say(welcome({ resumed: true, grace: 60_000, claims: [claimOf(id, "a", "waiting")] }));
     expect(server.end().sent()).toEqual([{ t: "cancel", id }]);
     expect(await outcome(acquiring)).toEqual(new Error("no"));
   });

@@ -11,7 +11,7 @@ describe("codes", () => {
   });
 
   test("after which a client stays away are those that would come again", () => {
-    expect(FATAL_CLOSE_CODES).toEqual(new Set([4400, 4401, 4403, 4409, 4413, 4426]));
+    expect(FATAL_CLOSE_CODES).toEqual(new Set([1009, 4400, 4401, 4403, 4409, 4413, 4426]));
   });
 
   test("of problems have a status of an error and a name that is a plain word", () => {

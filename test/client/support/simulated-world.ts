@@ -12,11 +12,11 @@ export interface WorldOptions {
   readonly travelMs: readonly [number, number];
 }
 
-export const PING_MS = 1_000;
-export const DEADLINE_MS = 3_000;
+const PING_MS = 1_000;
+const DEADLINE_MS = 3_000;
 
 /** Numbers from a seed (mulberry32), each from 0 up to, not including, 1. */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
