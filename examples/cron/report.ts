@@ -31,9 +31,6 @@ if (lock === null) {
   }
 }
 
-// The client would go on watching over the lock, for the whole lease. Nothing depends on that: the server keeps it.
-process.exit();
-
 async function report(of: string): Promise<void> {
   console.log(`this server makes the report of ${of}`);
 }

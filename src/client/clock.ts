@@ -6,8 +6,11 @@ export interface Ports {
   readonly mono: () => number;
   /** Wall clock, ms since the epoch. May jump. */
   readonly wall: () => number;
-  /** Calls `run` once, about `ms` from now. Returns what calls it off. */
-  readonly timer: (ms: number, run: () => void) => () => void;
+  /**
+   * Calls `run` once, about `ms` from now. Returns what calls it off. `idle`: a process that has nothing else to do may end
+   * without it, as it should when all that is left is to watch a lease.
+   */
+  readonly timer: (ms: number, run: () => void, idle?: boolean) => () => void;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
 }
@@ -15,12 +18,20 @@ export interface Ports {
 export const systemPorts: Ports = {
   mono: () => performance.now(),
   wall: () => Date.now(),
-  timer: (ms, run) => {
+  timer: (ms, run, idle) => {
     const id = setTimeout(run, ms);
+    if (idle === true) letGo(id);
     return () => clearTimeout(id);
   },
   random: () => Math.random(),
 };
+
+/** Node and Bun have timers that are objects, Deno numbers as browsers have, where no process waits for them. */
+function letGo(timer: unknown): void {
+  const { unref } = timer as { unref?: () => void };
+  if (unref !== undefined) unref.call(timer);
+  else (globalThis as { Deno?: { unrefTimer?: (timer: unknown) => void } }).Deno?.unrefTimer?.(timer);
+}
 
 /** A time that does not come. */
 export const NEVER: number = Number.POSITIVE_INFINITY;

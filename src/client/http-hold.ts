@@ -46,7 +46,10 @@ export class HttpHold {
     if (this.error !== undefined || this.open === 0 || this.#leaseUntil === NEVER) return;
     const leftMs = this.#leaseUntil - this.#settings.now();
     if (leftMs <= 0) this.end("expired");
-    else this.#cancelTimer = this.#settings.ports.timer(Math.ceil(Math.min(leftMs, CHECK_MS)), () => this.check());
+    else {
+      const waitMs = Math.ceil(Math.min(leftMs, CHECK_MS));
+      this.#cancelTimer = this.#settings.ports.timer(waitMs, () => this.check(), true);
+    }
   }
 
   setLease(until: number, ttl: number | undefined): void {
