@@ -118,7 +118,7 @@ export class ClaimBook<Call> {
     if (entry.frame.t === "acquire" || entry.sentAt === undefined) return;
     hold.busy = false;
     for (const next of hold.entries) {
-      if (next.sentAt === undefined && next.resendAt === undefined) this.send(next);
+      if (next.sentAt === undefined && (next.resendAt ?? 0) <= this.now) this.send(next);
     }
   }
 

@@ -22,9 +22,8 @@ export interface ConnectOptions {
   readonly WebSocket?: WebSocketConstructor | undefined;
   /** Closes the client. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears of failures that no call can report. Must not throw. */
+  /** Hears of failures that no call can report. */
   readonly onError?: OnError | undefined;
-  /** Must not throw. */
   readonly onStatus?: ((status: ConnectionStatus) => void) | undefined;
   readonly reconnect?: ReconnectOptions | undefined;
 }

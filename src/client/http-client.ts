@@ -20,6 +20,7 @@ import type {
   OnError,
   ReleaseResult,
 } from "./locks.ts";
+import { reporter } from "./report.ts";
 import type { Auth } from "./session-socket.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
@@ -36,7 +37,7 @@ export interface HttpOptions {
   readonly space?: string | undefined;
   /** Default the global one. */
   readonly fetch?: Fetch | undefined;
-  /** Hears of failures that no call can report, and of those after which a request is sent again. Must not throw. */
+  /** Hears of failures that no call can report, and of those after which a request is sent again. */
   readonly onError?: OnError | undefined;
 }
 
@@ -74,7 +75,7 @@ class HttpLocks implements HttpClient {
   constructor(url: string, { auth, space, fetch, onError }: HttpOptions, ports: Ports) {
     this.#ports = ports;
     this.#now = awakeClock(ports);
-    this.#onError = onError ?? (() => undefined);
+    this.#onError = reporter(onError);
     const send = fetch ?? ((address, init) => globalThis.fetch(address, init));
     this.#requests = new HttpRequests({ url, space, auth, fetch: send, onError: this.#onError }, ports, this.#now);
   }
@@ -116,16 +117,14 @@ class HttpLocks implements HttpClient {
   }
 
   async status(key: string): Promise<KeyStatus> {
-    const until = this.#now() + ANSWER_MS;
-    const { body } = await this.#requests.ask({ method: "GET", path: pathOf(key), key, until });
+    const { body } = await this.#ask({ method: "GET", path: pathOf(key), key });
     return keyStatusOf(body as never);
   }
 
   async list({ prefix = "", after, count }: ListOptions = {}): Promise<KeyList> {
     encoded(prefix);
     const query = { prefix, after, count: count?.toString() };
-    const until = this.#now() + ANSWER_MS;
-    const { body } = await this.#requests.ask({ method: "GET", path: "/latch", query, key: prefix, until });
+    const { body } = await this.#ask({ method: "GET", path: "/latch", query, key: prefix });
     return keyListOf(body as never);
   }
 
@@ -152,7 +151,7 @@ class HttpLocks implements HttpClient {
         const hold = this.#hold(answer, outer);
         if (hold.error === undefined) return hold;
         // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
-        if (outer === undefined) this.#letGo(key, answer);
+        this.#letGo(key, answer);
         throw hold.error;
       }
       if (this.#now() >= giveUpAt) throw new LockTimeoutError(key);
@@ -255,8 +254,11 @@ class HttpLocks implements HttpClient {
   }
 
   #post(key: string, verb: string, body: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<HttpAnswer> {
-    const until = this.#now() + ANSWER_MS;
-    return this.#requests.ask({ method: "POST", path: `${pathOf(key)}/${verb}`, body, key, until, signal });
+    return this.#ask({ method: "POST", path: `${pathOf(key)}/${verb}`, body, key, signal });
+  }
+
+  #ask(request: Omit<HttpRequest, "until">): Promise<HttpAnswer> {
+    return this.#requests.ask({ ...request, until: this.#now() + ANSWER_MS });
   }
 
   #heldOn(key: string): HttpHold | undefined {

@@ -7,18 +7,18 @@ import type { Extension, Lock, Mode, OnError } from "./locks.ts";
 /** One grant, shared by all handles that were nested in it. */
 export class Grant {
   readonly key: string;
+  readonly mode: Mode;
   readonly token: string;
   readonly fence: number;
-  readonly mode: Mode;
   readonly lost: Promise<Loss>;
   readonly #controller = new AbortController();
   #tell!: (loss: Loss) => void;
 
-  constructor(granted: Pick<Grant, "key" | "token" | "fence" | "mode">) {
-    this.key = granted.key;
-    this.token = granted.token;
-    this.fence = granted.fence;
-    this.mode = granted.mode;
+  constructor({ key, mode, token, fence }: Pick<Lock, "key" | "mode" | "token" | "fence">) {
+    this.key = key;
+    this.mode = mode;
+    this.token = token;
+    this.fence = fence;
     this.lost = new Promise((resolve) => {
       this.#tell = resolve;
     });

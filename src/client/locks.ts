@@ -9,11 +9,11 @@ export type Mode = "exclusive" | "shared";
 
 export interface AcquireOptions {
   /**
-   * How long to wait for the grant, ms; 0 = only if the key is free now; absent = until granted. It counts from the call on,
+   * How long to wait for the grant, ms, at most a day; 0 = only if the key is free now; absent = until granted. It counts from the call on,
    * also while there is no connection, and says nothing about how long the lock may be held.
    */
   readonly timeout?: number | undefined;
-  /** The lease, ms, counted from the grant. With a session it may be absent: the session is then the lease. */
+  /** The lease, 100 ms to a day, counted from the grant. With a session it may be absent: the session is then the lease. */
   readonly ttl?: number | undefined;
   /** Default `exclusive`. */
   readonly mode?: Mode | undefined;

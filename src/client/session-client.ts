@@ -16,6 +16,7 @@ import type {
   OnError,
   ReleaseResult,
 } from "./locks.ts";
+import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
 import type { Answer, Ask, ConnectionStatus, Hold, Output } from "./session-types.ts";
@@ -40,7 +41,7 @@ interface Call {
 
 export class SessionClient implements Client {
   readonly ready: Promise<void>;
-  readonly #options: ConnectOptions;
+  readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
   readonly #onError: OnError;
@@ -53,10 +54,10 @@ export class SessionClient implements Client {
 
   constructor(url: string, options: ConnectOptions, ports: Ports) {
     const { auth, space, grace = 0, meta, signal, onError, reconnect = {} } = options;
-    this.#options = options;
+    this.#onStatus = options.onStatus;
     this.#ports = ports;
     this.#now = awakeClock(ports);
-    this.#onError = onError ?? (() => undefined);
+    this.#onError = reporter(onError);
     this.#machine = new SessionMachine({
       space,
       grace,
@@ -77,12 +78,14 @@ export class SessionClient implements Client {
     });
     // Nobody has to look at it.
     this.ready.catch(() => undefined);
-    this.#step((machine, now) => machine.start(now));
     const close = (): void => {
       this.close().catch(() => undefined);
     };
     if (signal?.aborted === true) close();
-    else signal?.addEventListener("abort", close, { once: true });
+    else {
+      signal?.addEventListener("abort", close, { once: true });
+      this.#step((machine, now) => machine.start(now));
+    }
   }
 
   get connection(): ConnectionStatus {
@@ -228,8 +231,9 @@ export class SessionClient implements Client {
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
       case "status":
-        if (output.status === "connected" || output.status === "closed") this.#settleReady(output.error);
-        return this.#options.onStatus?.(output.status);
+        // The first one is `connected` or `closed`; later ones settle nothing.
+        this.#settleReady(output.error);
+        return queueMicrotask(() => this.#onStatus?.(output.status));
       case "trouble":
         return this.#onError(output.error, { where: output.where });
     }

@@ -281,7 +281,7 @@ describe("the caller's signal", () => {
     const counted = (name: "addEventListener" | "removeEventListener", by: number): void => {
       const original = stop.signal[name].bind(stop.signal);
       stop.signal[name] = (...args: unknown[]) => {
-        listeners += by;
+        if (args[0] === "abort") listeners += by;
         Reflect.apply(original, stop.signal, args);
       };
     };
@@ -289,6 +289,11 @@ describe("the caller's signal", () => {
     counted("removeEventListener", -1);
     await held(server, "a", { signal: stop.signal });
     expect(listeners).toBe(0);
+    const closing = server.client.close();
+    await outcome(server.client.acquire("a", { signal: stop.signal }));
+    expect(listeners).toBeLessThanOrEqual(0);
+    await server.time.advance(1_000);
+    await closing;
   });
 });
 

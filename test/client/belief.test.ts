@@ -6,6 +6,10 @@ import { outcome } from "./support/virtual-time.ts";
 
 const KEYS = ["a", "b"];
 
+/** `SEED=…` replays one that failed. */
+const only = process.env["SEED"];
+const SEEDS = only === undefined ? Array.from({ length: 10 }, (_, index) => index + 1) : [Number(only)];
+
 /** Takes locks, works under them for a while and lets them go, whatever happens to the connection. */
 async function work(world: World, machine: Machine, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
@@ -55,8 +59,13 @@ async function run(options: WorldOptions): Promise<World> {
     await world.time.advance(world.between(200, 4_000));
     world.fault();
   }
-  await world.time.advance(300_000);
-  if ((await outcome(finished)) === "pending") world.wrong.push("not all workers have finished");
+  for (let left = 60; (await outcome(finished)) === "pending"; left--) {
+    if (left === 0) {
+      world.wrong.push("not all workers have finished");
+      break;
+    }
+    await world.time.advance(5_000);
+  }
   for (const { client } of world.machines) client.close().catch((error: unknown) => world.wrong.push(String(error)));
   await world.time.advance(options.graceMs + 10_000);
   return world;
@@ -73,7 +82,7 @@ describe.each([
   ])("over $network", ({ travelMs }) => {
     test("no client believes in a lock that the server has ended, and nothing is left behind", async () => {
       let grants = 0;
-      for (let seed = 1; seed <= 15; seed++) {
+      for (const seed of SEEDS) {
         const world = await run({ seed, graceMs, travelMs });
         const { claims, sessions, keys } = world.engine.counts();
         expect({ seed, wrong: world.wrong, claims, sessions, keys }).toEqual({
@@ -85,7 +94,8 @@ describe.each([
         });
         grants += world.grants;
       }
-      expect(grants).toBeGreaterThan(300);
+      // It would prove little if hardly anything was ever held.
+      expect(grants).toBeGreaterThan(20 * SEEDS.length);
     });
   });
 });

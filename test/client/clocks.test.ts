@@ -64,6 +64,7 @@ describe("the clock", () => {
     const pausing = pause(time, 1_000, stop.signal);
     stop.abort(new Error("enough"));
     expect(await outcome(pausing)).toEqual(new Error("enough"));
+    expect(await outcome(pause(time, 1_000, stop.signal))).toEqual(new Error("enough"));
     expect(time.timers).toBe(0);
   });
 });

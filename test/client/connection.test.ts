@@ -62,6 +62,24 @@ describe("hello", () => {
     expect(server.ends).toHaveLength(1);
   });
 
+  test("is not disturbed by a credential of an attempt that was given up, whether it comes late or not at all", async () => {
+    const asked: { give: (key: string) => void; fail: (error: Error) => void }[] = [];
+    const auth = (): Promise<string> => new Promise((give, fail) => asked.push({ give, fail }));
+    const server = await scripted({ auth, reconnect: { timeoutMs: 1_000 } });
+    await server.time.advance(1_200);
+    await server.time.advance(1_400);
+    expect(asked).toHaveLength(3);
+    asked[0]?.fail(new Error("too late"));
+    asked[1]?.give("too late");
+    await settle();
+    expect(server.ends).toHaveLength(0);
+    asked[2]?.give("key-3");
+    await settle();
+    await greet(server);
+    expect(server.client.connection).toBe("connected");
+    expect(server.ends).toHaveLength(1);
+  });
+
   test("is answered by a welcome, and the client is ready", async () => {
     const server = await scripted();
     expect(server.client.connection).toBe("connecting");
@@ -166,6 +184,7 @@ describe("a lost connection", () => {
     await server.time.advance(1_000);
     await greet(server);
     const closing = server.client.close();
+    await settle();
     expect(server.statuses).toEqual(["connected", "reconnecting", "connected", "closed"]);
     await server.end().drop(1000);
     await closing;
@@ -343,6 +362,10 @@ describe("close", () => {
     stop.abort();
     expect(second.client.connection).toBe("closed");
     expect(second.end().sent()).toEqual([{ t: "bye" }]);
+
+    const third = await scripted({ signal: AbortSignal.abort() });
+    expect(third.client.connection).toBe("closed");
+    expect(third.ends).toHaveLength(0);
   });
 
   test("refuses what is asked later", async () => {

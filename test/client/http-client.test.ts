@@ -56,13 +56,40 @@ describe("acquire over HTTP", () => {
     expect(await outcome(acquiring)).toMatchObject({ token: "token-1" });
   });
 
-  test.each([502, 503, 408])("answered with %i by something in between is sent again", async (status) => {
+  test.each([500, 502, 503, 408])("answered with %i by something in between is sent again", async (status) => {
     const http = scriptedHttp();
     http.client.acquire("a").catch(() => undefined);
     await settle();
     const first = http.one();
     await first.respond(new Response("<html>", { status, headers: { "retry-after": "2" } }));
-    await http.time.advance(2_000);
+    await http.time.advance(1_999);
+    expect(http.all).toHaveLength(1);
+    await http.time.advance(1);
+    expect(http.one().body).toEqual(first.body);
+  });
+
+  test.each([
+    [401, AccessDeniedError, "unauthenticated"],
+    [403, AccessDeniedError, "forbidden"],
+    [429, LimitError, "limit"],
+    [418, RefusedError, "http_418"],
+  ] as const)("answered with %i by something in between is not", async (status, kind, code) => {
+    const http = scriptedHttp();
+    const acquiring = http.client.acquire("a");
+    await settle();
+    await http.one().respond(new Response("<html>", { status }));
+    const error = await outcome(acquiring);
+    expect(error).toBeInstanceOf(kind);
+    expect(error).toMatchObject({ code });
+  });
+
+  test.each(["null", "1", "{", ""])("answered with %j is sent again", async (text) => {
+    const http = scriptedHttp();
+    http.client.acquire("a").catch(() => undefined);
+    await settle();
+    const first = http.one();
+    await first.respond(new Response(text));
+    await http.time.advance(1_000);
     expect(http.one().body).toEqual(first.body);
   });
 
@@ -211,6 +238,19 @@ describe("the caller's signal over HTTP", () => {
     expect(release.path).toBe("/v1/latch/a/release");
     expect(release.body).toMatchObject({ token: "unwanted" });
     await release.answer({ status: "released" });
+  });
+
+  test("that crosses the end of the wait leaves nothing to let go", async () => {
+    const http = scriptedHttp();
+    const stop = new AbortController();
+    const acquiring = http.client.acquire("a", { signal: stop.signal });
+    await settle();
+    const sent = http.one();
+    const answered = sent.answer({ status: "timeout" });
+    stop.abort(new Error("no"));
+    await answered;
+    expect(await outcome(acquiring)).toEqual(new Error("no"));
+    expect(http.all).toHaveLength(1);
   });
 
   test("means nothing any more once the lock is granted", async () => {
@@ -398,8 +438,35 @@ describe("a lock over HTTP", () => {
     await http.one().problem("lost", { reason: "stolen" });
     expect(await outcome(extending)).toMatchObject({ code: "lost", reason: "stolen" });
     expect(lock.signal.reason).toMatchObject({ reason: "stolen" });
+    expect(await outcome(lock.extend())).toMatchObject({ reason: "stolen" });
     expect(await outcome(lock.release())).toMatchObject({ reason: "stolen" });
     expect(http.all).toHaveLength(2);
+  });
+
+  test("is not lost because an extend got no answer", async () => {
+    const http = scriptedHttp();
+    const lock = await held(http);
+    const extending = lock.extend();
+    await http.time.advance(10_000);
+    expect(await outcome(extending)).toBeInstanceOf(UnavailableError);
+    expect(lock.signal.aborted).toBe(false);
+  });
+
+  test("is extended by what was asked last, when nothing else is said", async () => {
+    const http = scriptedHttp();
+    const lock = await held(http);
+    const answer = async (ttl: number): Promise<void> => {
+      await settle();
+      const sent = http.one();
+      expect(sent.body["ttl"]).toBe(ttl);
+      await sent.answer({ status: "extended", fence: 1, ttl, expires_in: ttl });
+    };
+    lock.extend().catch(() => undefined);
+    await answer(30_000);
+    lock.extend(20_000).catch(() => undefined);
+    await answer(20_000);
+    lock.extend().catch(() => undefined);
+    await answer(20_000);
   });
 
   test("is released once, and leaves no timer", async () => {
@@ -413,8 +480,29 @@ describe("a lock over HTTP", () => {
     expect(sent.body).toMatchObject({ token: "token-1" });
     await sent.answer({ status: "released" });
     expect(await outcome(releasing)).toBeUndefined();
-    expect(http.time.timers).toBe(0);
     expect(lock.signal.aborted).toBe(false);
+    await http.time.advance(60_000);
+    expect(lock.signal.aborted).toBe(false);
+    expect(http.time.timers).toBe(0);
+  });
+
+  test("may be shortened as soon as the extend is sent", async () => {
+    const http = scriptedHttp();
+    const lock = await held(http);
+    const aborted: string[] = [];
+    lock.signal.addEventListener("abort", () => aborted.push("told"));
+    lock.extend(500).catch(() => undefined);
+    await http.time.advance(450);
+    expect(aborted).toEqual(["told"]);
+  });
+
+  test("that is lost is not re-entered: the next acquire is one of its own", async () => {
+    const http = scriptedHttp();
+    await held(http, {}, { ttl: 1_000, expires_in: 1_000 });
+    http.time.suspend(5_000);
+    http.client.acquire("a", { reentrant: true }).catch(() => undefined);
+    await settle();
+    expect(http.one().body).not.toHaveProperty("token");
   });
 
   test("whose release got no answer may be released again, under the same id, so that it counts once", async () => {
@@ -438,6 +526,7 @@ describe("a lock over HTTP", () => {
     const lock = await held(http, {}, { ttl: null, expires_in: null });
     await http.time.advance(3_600_000);
     expect(lock.signal.aborted).toBe(false);
+    expect(http.time.timers).toBe(0);
     expect(await outcome(lock.extend())).toMatchObject({ code: "bad_request" });
   });
 });
@@ -450,7 +539,9 @@ describe("renew", () => {
     const http = scriptedHttp();
     const lock = await held(http, { renew: true, ttl: 9_000 }, granted);
     for (let renewal = 0; renewal < 20; renewal++) {
-      await http.time.advance(3_000);
+      await http.time.advance(2_999);
+      expect(http.all).toHaveLength(renewal + 1);
+      await http.time.advance(1);
       const sent = http.one();
       expect(sent.body).toEqual({ token: "token-1", ttl: 9_000 });
       await sent.answer(extended);
@@ -463,6 +554,40 @@ describe("renew", () => {
     await held(http, { ttl: 9_000 }, granted);
     await http.time.advance(8_000);
     expect(http.all).toHaveLength(1);
+  });
+
+  test("tells onError of a failure that is not one of the way, and goes on", async () => {
+    const http = scriptedHttp();
+    const lock = await held(http, { renew: true }, granted);
+    await http.time.advance(3_000);
+    await http.one().problem("forbidden");
+    expect(http.errors).toMatchObject([{ error: { code: "forbidden" }, where: "renew" }]);
+    await http.time.advance(3_000);
+    await http.one().answer(extended);
+    expect(lock.signal.aborted).toBe(false);
+  });
+
+  test("has nothing to do where a session is the lease", async () => {
+    const http = scriptedHttp();
+    await held(http, { renew: true }, { ttl: null, expires_in: null });
+    await http.time.advance(60_000);
+    expect(http.all).toHaveLength(1);
+  });
+
+  test("goes on until the last of nested locks is released", async () => {
+    const http = scriptedHttp();
+    await held(http, { renew: true }, granted);
+    const acquiring = http.client.acquire("a", { reentrant: true, renew: true });
+    await settle();
+    await http.one().answer(acquired({ reentrant: true, depth: 2, ...granted }));
+    const inner = await acquiring;
+    inner.release().catch(() => undefined);
+    await settle();
+    await http.one().answer({ status: "held", depth: 1 });
+    await http.time.advance(3_000);
+    await http.one().answer(extended);
+    await http.time.advance(3_000);
+    expect(http.one().path).toBe("/v1/latch/a/extend");
   });
 
   test("ends with the release, before anything is sent", async () => {
@@ -512,6 +637,7 @@ describe("renew", () => {
     await http.one().answer(extended);
     await http.time.advance(3_000);
     const silent = http.one();
+    expect(http.errors).toMatchObject([{ where: "http" }]);
     await http.time.advance(5_100);
     expect(lock.signal.reason).toMatchObject({ reason: "expired" });
     expect(silent.signal?.aborted).toBe(true);
@@ -544,6 +670,43 @@ describe("a reentrant acquire over HTTP", () => {
     await second.answer({ status: "released" });
     expect(await outcome(Promise.all(releasing))).toEqual([undefined, undefined]);
     expect(http.time.timers).toBe(0);
+  });
+
+  test("is an ordinary one when another key is held", async () => {
+    const http = scriptedHttp();
+    await held(http);
+    http.client.acquire("b", { reentrant: true }).catch(() => undefined);
+    await settle();
+    expect(http.one().body).not.toHaveProperty("token");
+  });
+
+  test("whose release is tried twice leaves the outer lock counted and timed", async () => {
+    const http = scriptedHttp();
+    const outer = await held(http);
+    const acquiring = http.client.acquire("a", { reentrant: true });
+    await settle();
+    await http.one().answer(acquired({ reentrant: true, depth: 2 }));
+    const inner = await acquiring;
+    inner.release().catch(() => undefined);
+    await http.time.advance(10_000);
+    inner.release().catch(() => undefined);
+    await settle();
+    await http.all.at(-1)?.answer({ status: "held", depth: 1 });
+    await http.time.advance(20_000);
+    expect(outer.signal.reason).toMatchObject({ reason: "expired" });
+  });
+
+  test("whose release finds the lock lost tells those who hold it", async () => {
+    const http = scriptedHttp();
+    const outer = await held(http);
+    const acquiring = http.client.acquire("a", { reentrant: true });
+    await settle();
+    await http.one().answer(acquired({ reentrant: true, depth: 2 }));
+    const releasing = (await acquiring).release();
+    await settle();
+    await http.one().problem("lost", { reason: "stolen" });
+    expect(await outcome(releasing)).toMatchObject({ reason: "stolen" });
+    expect(outer.signal.reason).toMatchObject({ reason: "stolen" });
   });
 
   test("into a lock that no longer holds rejects, and tells those who hold it", async () => {

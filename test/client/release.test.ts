@@ -27,6 +27,17 @@ describe("release", () => {
     expect(server.end().sent()).toEqual([]);
   });
 
+  test("that failed for good is not tried again", async () => {
+    const server = await connected();
+    const lock = await held(server, "a");
+    const releasing = lock.release();
+    const { id } = server.end().one("release");
+    await server.end().say({ t: "refused", id, code: "bad_request", detail: "no", retryable: false });
+    expect(await outcome(releasing)).toMatchObject({ code: "bad_request" });
+    expect(lock.release()).toBe(releasing);
+    expect(server.end().sent()).toEqual([]);
+  });
+
   test("of a lost lock rejects with how it was lost", async () => {
     const server = await connected();
     const lock = await held(server, "a");
@@ -195,6 +206,7 @@ describe("a reentrant acquire", () => {
 
   test("is an ordinary one when this client does not hold the key", async () => {
     const server = await connected();
+    await held(server, "b");
     server.client.acquire("a", { reentrant: true }).catch(() => undefined);
     expect(server.end().one("acquire")).not.toHaveProperty("token");
   });
@@ -335,6 +347,24 @@ describe("a reentrant acquire", () => {
     await nesting;
     expect(server.end().sent()).toEqual([]);
     expect(releasing).toHaveLength(2);
+  });
+
+  test("whose release has to be sent again while another one is on its way is not forgotten", async () => {
+    const server = await connected();
+    const outer = await held(server, "a");
+    const inner = await nest(server, outer);
+    const first = inner.release();
+    const { id } = server.end().one("release");
+    const later = { code: "unavailable", detail: "later", retryable: true, retry_after_ms: 100 } as const;
+    await server.end().say({ t: "refused", id, ...later });
+    const second = outer.release();
+    const other = server.end().one("release");
+    await server.time.advance(200);
+    expect(server.end().sent()).toEqual([]);
+    await server.end().say({ t: "released", id: other.id, depth: 1 });
+    expect(server.end().one("release").id).toBe(id);
+    await server.end().say({ t: "released", id, depth: 0 });
+    expect(await outcome(Promise.all([first, second]))).toEqual([undefined, undefined]);
   });
 
   test("times out without a connection like any other", async () => {
