@@ -7,10 +7,11 @@ import { ACK, PING, PONG, type ServerFrame } from "../protocol/server-frames.ts"
 import type { Shown } from "./auth.ts";
 import { type BadFrame, isFrameTooBig, parseFrame } from "./codec.ts";
 import { type Ending, type Introduced, judgeHello } from "./hello.ts";
+import { type ConnectionMemory, HEARD_LAG_MS, pingAfter } from "./memory.ts";
 import type { HostParts } from "./parts.ts";
 import type { Socket } from "./ports.ts";
 import { Bucket } from "./rate.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionFacts } from "./session.ts";
 import type { SessionLine } from "./sessions.ts";
 import type { Switchboard } from "./switchboard.ts";
 import type { Timed } from "./timers.ts";
@@ -21,9 +22,13 @@ type Phase = "connecting" | "entering" | "open" | "leaving" | "closed";
 
 export interface ConnectionOptions {
   readonly shown: Shown;
+  /** The space that the URL named. */
+  readonly space?: string | undefined;
   /** False for sockets within the process: they cannot vanish without a close. */
   readonly hasHeartbeat: boolean;
   readonly onClosed: (connection: Connection) => void;
+  /** Of a connection that goes on where an earlier life of this program left it. */
+  readonly memory?: ConnectionMemory;
 }
 
 export class Connection implements SessionLine, Timed {
@@ -43,6 +48,8 @@ export class Connection implements SessionLine, Timed {
   /** Frames that came before the welcome. */
   #early: string[] = [];
   #earlyChars = 0;
+  readonly #helloBy: number;
+  #rememberedHeardAt = Number.NEGATIVE_INFINITY;
 
   constructor(socket: Socket, parts: HostParts, options: ConnectionOptions) {
     const now = parts.clock.now();
@@ -52,7 +59,13 @@ export class Connection implements SessionLine, Timed {
     this.#rate = new Bucket(parts.settings.ratePerSecond, now);
     this.#heardAt = now;
     this.order = parts.timers.nextOrder();
-    parts.timers.set(this, now + parts.settings.helloTimeoutMs);
+    this.#helloBy = options.memory?.helloBy ?? now + parts.settings.helloTimeoutMs;
+    if (options.memory?.session !== undefined) {
+      this.#goOn(options.memory, options.memory.session);
+    } else {
+      parts.timers.set(this, this.#helloBy);
+      this.#remember();
+    }
   }
 
   get isClosed(): boolean {
@@ -72,6 +85,7 @@ export class Connection implements SessionLine, Timed {
       return;
     }
     this.#heardAt = now;
+    if (now >= this.#rememberedHeardAt + HEARD_LAG_MS) this.#remember();
     this.#parts.metrics.count("latchkey_frames_total", "in");
     if (!this.#rate.take(now)) {
       this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
@@ -117,8 +131,9 @@ export class Connection implements SessionLine, Timed {
       return;
     }
     if (now >= this.#pingAt) {
-      this.#pingAt = now + this.#parts.settings.heartbeatMs;
+      this.#pingAt = pingAfter(now, this.#parts);
       this.#sendText(PING);
+      this.#remember();
     }
     this.#watch();
   }
@@ -128,7 +143,7 @@ export class Connection implements SessionLine, Timed {
     this.#send(this.#session.welcome(effect));
     this.#isWatched = this.#options.hasHeartbeat;
     this.#heardAt = this.#parts.clock.now();
-    this.#pingAt = this.#heardAt + this.#parts.settings.heartbeatMs;
+    this.#pingAt = pingAfter(this.#heardAt, this.#parts);
     this.#watch();
     // What arrives while these are served is put behind them.
     for (const text of this.#early) {
@@ -136,6 +151,7 @@ export class Connection implements SessionLine, Timed {
     }
     this.#early = [];
     if (this.#phase === "entering") this.#phase = "open";
+    this.#remember();
   }
 
   refused(effect: Parameters<SessionLine["refused"]>[0]): void {
@@ -198,7 +214,7 @@ export class Connection implements SessionLine, Timed {
       this.#fail({ close: CLOSE.badFrame, code: "bad_request", detail: "the first frame must be hello" });
       return;
     }
-    const judged = judgeHello(frame, this.#options.shown, this.#parts.keyring);
+    const judged = judgeHello(frame, this.#options.shown, this.#parts.keyring, this.#options.space);
     if (judged.close !== undefined) {
       this.#fail(judged);
       return;
@@ -281,6 +297,7 @@ export class Connection implements SessionLine, Timed {
     this.#phase = "closed";
     this.#parts.timers.set(this, Number.POSITIVE_INFINITY);
     this.#options.onClosed(this);
+    this.socket.remember?.(undefined);
     if (code !== undefined) {
       this.#parts.metrics.count("latchkey_sockets_closed_total", code);
       this.socket.close(code, reason);
@@ -289,7 +306,7 @@ export class Connection implements SessionLine, Timed {
   }
 
   #isSilent(now: number): boolean {
-    return this.#isWatched && now >= this.#heardAt + this.#parts.settings.deadlineMs;
+    return this.#isWatched && now >= this.#silentAt();
   }
 
   #endSilent(): void {
@@ -302,7 +319,32 @@ export class Connection implements SessionLine, Timed {
   /** Sets when something is due next. What is heard meanwhile only moves it to a later time. */
   #watch(): void {
     if (this.#phase === "closed" || !this.#isWatched) return;
-    const silentAt = this.#heardAt + this.#parts.settings.deadlineMs;
-    this.#parts.timers.set(this, Math.min(this.#pingAt, silentAt));
+    this.#parts.timers.set(this, Math.min(this.#pingAt, this.#silentAt()));
+  }
+
+  #silentAt(): number {
+    const heardAt = Math.max(this.#heardAt, this.socket.heardAt ?? Number.NEGATIVE_INFINITY);
+    return heardAt + this.#parts.settings.deadlineMs;
+  }
+
+  #goOn(memory: ConnectionMemory, facts: SessionFacts): void {
+    const board = this.#parts.board(facts.space);
+    if (board === undefined) throw new Error("a connection goes on in a space that cannot be opened");
+    this.#session = new Session(facts, memory.graceMs, board, this.#parts);
+    this.#phase = "open";
+    this.#isWatched = facts.hasHeartbeat;
+    this.#heardAt = memory.heardAt + HEARD_LAG_MS;
+    this.#pingAt = memory.pingAt;
+    board.sessions.seat(this, facts.id);
+    this.#watch();
+  }
+
+  #remember(): void {
+    if (this.socket.remember === undefined || this.#phase === "closed") return;
+    this.#rememberedHeardAt = this.#heardAt;
+    const { shown, space } = this.#options;
+    const session = this.#phase === "open" ? this.#session : undefined;
+    const [heardAt, pingAt, helloBy] = [this.#heardAt, this.#pingAt, this.#helloBy];
+    this.socket.remember({ shown, space, helloBy, session: session?.facts, graceMs: session?.graceMs ?? 0, heardAt, pingAt });
   }
 }

@@ -122,17 +122,20 @@ export class Space implements LockPort, Timed {
   }
 
   #restore(stored: StoredSpace): void {
-    const { clock, options, serialFloor } = this.#parts;
+    const { clock, options, serialFloor, receiver } = this.#parts;
     const serial = Math.max(stored.serial, serialFloor);
     const now = clock.now();
     const engine = new Engine({ ...options, serial });
     engine.restore(stored.image, now, this.#outbox);
-    // Their connections ended with the process that had them.
-    for (const { id } of stored.image.sessions) engine.step({ kind: "drop", session: id }, now, this.#outbox);
+    // Their connections ended with the process that had them, where they do not outlive it.
+    for (const { id } of stored.image.sessions) {
+      if (receiver.isConnected?.(id) !== true) engine.step({ kind: "drop", session: id }, now, this.#outbox);
+    }
     this.#parts.onStored();
     this.#serialReserved = serial;
     this.#engine = engine;
     this.#commit(engine);
+    if (!this.#isOver) receiver.restored?.(stored.image);
   }
 
   /** Serves all commands that are there, with one commit. */
