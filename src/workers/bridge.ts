@@ -16,6 +16,7 @@ export type Connect = (space: string) => Promise<WorkerSocket | undefined>;
 
 export function bridge(request: Request, shown: Shown, connect: Connect): Response {
   const [client, near] = socketPair();
+  near.binaryType = "arraybuffer";
   near.accept();
   let far: WorkerSocket | undefined;
   let early: (string | ArrayBuffer)[] = [];

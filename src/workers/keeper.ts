@@ -1,5 +1,6 @@
 /** The host of one Durable Object, and what it takes to carry on after the object was put to sleep or started anew. */
 
+import type { EngineLimits } from "../core/index.ts";
 import { Host } from "../host/host.ts";
 import type { ConnectionMemory } from "../host/memory.ts";
 import { createMint } from "../host/mint.ts";
@@ -19,6 +20,17 @@ const clock: Clock = { now: () => Date.now(), wall: () => Date.now(), isWall: tr
 
 /** A caller that died while it waited holds for `confirmMs` at most, and usually for some ms: see delivery.ts. */
 const HIBERNATION: Hibernation = { pingPhaseMs: 0, confirmMs: 5000, returnMs: 5000 };
+
+/** An object has 128 MB, and serves some hundred calls a second: what other runtimes allow would be its end. */
+const LIMITS: Partial<EngineLimits> = {
+  keysMax: 20_000,
+  waitersPerKeyMax: 10_000,
+  claimsPerSessionMax: 2000,
+  callerClaimsMax: 20_000,
+  sessionsMax: 32_768,
+  endedMax: 20_000,
+};
+const RATE_PER_SECOND = 2000;
 
 const OPEN = 1;
 
@@ -92,7 +104,7 @@ export class LockKeeper {
   #start(isWake: boolean): Host {
     const store = new ObjectStore(this.#ctx.storage, { clock, isWake });
     const ports = { clock, alarm: this.#alarm, mint: this.#mint, store, onError: printError, hibernation: HIBERNATION };
-    return new Host(ports, { ...this.#settings, persist: "all", ...(isWake && { quarantineMs: 0 }) });
+    return new Host(ports, { ...this.#settings, limits: LIMITS, ratePerSecond: RATE_PER_SECOND, persist: "all", ...(isWake && { quarantineMs: 0 }) });
   }
 
   #upgrade(request: Request): Response {

@@ -6,6 +6,8 @@ import type { ObjectStorage } from "../stores/durable-object.ts";
 export interface WorkerSocket {
   /** 1: open, 2: closing, 3: closed. */
   readonly readyState: number;
+  /** `blob` by default since 2026-03, which is no frame that could be passed on. */
+  binaryType: string;
   accept(): void;
   send(data: string | ArrayBuffer): void;
   close(code?: number, reason?: string): void;
