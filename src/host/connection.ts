@@ -7,7 +7,7 @@ import { ACK, PING, PONG, type ServerFrame } from "../protocol/server-frames.ts"
 import type { Shown } from "./auth.ts";
 import { type BadFrame, isFrameTooBig, parseFrame } from "./codec.ts";
 import { type Ending, type Introduced, judgeHello } from "./hello.ts";
-import { type ConnectionMemory, HEARD_LAG_MS, pingAfter } from "./memory.ts";
+import { type ConnectionMemory, heardLagMs, pingAfter } from "./memory.ts";
 import type { HostParts } from "./parts.ts";
 import type { Socket } from "./ports.ts";
 import { Bucket } from "./rate.ts";
@@ -85,7 +85,7 @@ export class Connection implements SessionLine, Timed {
       return;
     }
     this.#heardAt = now;
-    if (now >= this.#rememberedHeardAt + HEARD_LAG_MS) this.#remember();
+    if (now >= this.#rememberedHeardAt + heardLagMs(this.#parts.settings)) this.#remember();
     this.#parts.metrics.count("latchkey_frames_total", "in");
     if (!this.#rate.take(now)) {
       this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
@@ -333,7 +333,7 @@ export class Connection implements SessionLine, Timed {
     this.#session = new Session(facts, memory.graceMs, board, this.#parts);
     this.#phase = "open";
     this.#isWatched = facts.hasHeartbeat;
-    this.#heardAt = memory.heardAt + HEARD_LAG_MS;
+    this.#heardAt = memory.heardAt + heardLagMs(this.#parts.settings);
     this.#pingAt = memory.pingAt;
     board.sessions.seat(this, facts.id);
     this.#watch();

@@ -19,7 +19,9 @@ export interface ConnectionMemory {
 }
 
 /** How far what is remembered of the last sign of life may lag behind, so that not every frame costs a write. */
-export const HEARD_LAG_MS = 1000;
+export function heardLagMs({ heartbeatMs }: HostParts["settings"]): number {
+  return Math.min(heartbeatMs / 2, 1000);
+}
 
 /** When the next ping is due. */
 export function pingAfter(now: number, { hibernation, settings }: Pick<HostParts, "hibernation" | "settings">): number {
