@@ -11,8 +11,8 @@ export default defineConfig({
     }),
   ],
   test: {
+    name: "workers-inside",
     include: ["test/workers/inside/**/*.test.ts"],
     testTimeout: 20_000,
-    reporters: ["default"],
   },
 });

@@ -39,6 +39,13 @@ const steps: readonly Step[] = [
   { name: "simulation", run: [vitest("node", "simulation")], tests: "simulation" },
   { name: "package", run: ["npm run check:package"], alone: true },
   { name: "conformance", run: [vitest("node", "conformance")], tests: "conformance", alone: true },
+  { name: "workers", run: [vitest("node", "workers")], tests: "workers", alone: true },
+  {
+    name: "workers-inside",
+    run: [vitest("node", "workers-inside", "vitest.workers.config.ts")],
+    tests: "workers-inside",
+    alone: true,
+  },
   { name: "docs", run: [vitest("node", "docs")], tests: "docs", alone: true },
 ];
 
@@ -162,8 +169,8 @@ function killGroup(pid: number): void {
   }
 }
 
-function vitest(runtime: string, project: string): string {
-  return `${runtime} node_modules/vitest/vitest.mjs run --project ${project} --reporter=default --reporter=./scripts/counts-reporter.ts`;
+function vitest(runtime: string, project: string, config = "vitest.config.ts"): string {
+  return `${runtime} node_modules/vitest/vitest.mjs run --config ${config} --project ${project} --reporter=default --reporter=./scripts/counts-reporter.ts`;
 }
 
 /** Vitest is content when one of several folders holds tests; a suite that was lost must not go unnoticed. */

@@ -48,7 +48,11 @@ async function start({ hostname, port, db = "latchkey" }: Settings): Promise<voi
   let isEnding = false;
   child.once("exit", (code) => {
     if (isEnding) process.exit(0);
-    fail(/EADDRINUSE|[Aa]ddress already in use/.test(complaints) ? `${hostname}:${port} is in use by another program: choose another PORT` : `workerd ended with ${code}: ${complaints.trim().split("\n").at(-1) ?? ""}`);
+    fail(
+      /EADDRINUSE|[Aa]ddress already in use/.test(complaints)
+        ? `${hostname}:${port} is in use by another program: choose another PORT`
+        : `workerd ended with ${code}: ${complaints.trim().split("\n").at(-1) ?? ""}`,
+    );
     process.exit(1);
   });
   createInterface({ input: child.stdio[3] as Readable }).on("line", (line) => {
@@ -61,7 +65,7 @@ async function start({ hostname, port, db = "latchkey" }: Settings): Promise<voi
   const end = (): void => {
     if (isEnding) process.exit(1);
     isEnding = true;
-    drain(folder).finally(() => setTimeout(() => child.stdin?.end(), FAREWELL_MS));
+    drain(folder, () => setTimeout(() => child.stdin?.end(), FAREWELL_MS));
   };
   process.on("SIGTERM", end);
   process.on("SIGINT", end);
@@ -78,17 +82,16 @@ async function bundle(folder: string): Promise<void> {
     logLevel: "error",
   });
   // Production has no signals; here one drains the space that everybody uses.
-  const drain = 'export default { fetch: (_, env) => env.LOCKS.getByName("default").drain().then(() => new Response()) };';
-  writeFileSync(join(folder, "drain.js"), drain);
+  const drainer =
+    'export default { fetch: (_, env) => env.LOCKS.getByName("default").drain().then(() => new Response()) };';
+  writeFileSync(join(folder, "drain.js"), drainer);
 }
 
-function drain(folder: string): Promise<void> {
-  return new Promise((done) => {
-    const asked = request({ socketPath: join(folder, "drain.sock"), path: "/" }, (answer) => {
-      answer.resume().once("end", done);
-    });
-    asked.once("error", () => done()).end();
+function drain(folder: string, done: () => void): void {
+  const asked = request({ socketPath: join(folder, "drain.sock"), path: "/" }, (answer) => {
+    answer.resume().once("end", done);
   });
+  asked.once("error", done).end();
 }
 
 function configOf(folder: string, storage: string, hostname: string, port: number): string {

@@ -6,8 +6,9 @@ import { BUFFERED_BYTES_MAX, FRAME_BYTES_MAX } from "../protocol/limits.ts";
 import { ACK, PING, PONG, type ServerFrame } from "../protocol/server-frames.ts";
 import type { Shown } from "./auth.ts";
 import { type BadFrame, isFrameTooBig, parseFrame } from "./codec.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { type Ending, type Introduced, judgeHello } from "./hello.ts";
-import { type ConnectionMemory, heardLagMs, pingAfter } from "./memory.ts";
+import type { ConnectionMemory } from "./memory.ts";
 import type { HostParts } from "./parts.ts";
 import type { Socket } from "./ports.ts";
 import { Bucket } from "./rate.ts";
@@ -41,15 +42,11 @@ export class Connection implements SessionLine, Timed {
   readonly #rate: Bucket;
   #phase: Phase = "connecting";
   #session: Session | undefined;
-  #heardAt: number;
-  #pingAt: number = Number.POSITIVE_INFINITY;
-  /** From the welcome on, where there is a heartbeat. */
-  #isWatched = false;
+  readonly #heartbeat: Heartbeat;
   /** Frames that came before the welcome. */
   #early: string[] = [];
   #earlyChars = 0;
   readonly #helloBy: number;
-  #rememberedHeardAt = Number.NEGATIVE_INFINITY;
 
   constructor(socket: Socket, parts: HostParts, options: ConnectionOptions) {
     const now = parts.clock.now();
@@ -57,7 +54,7 @@ export class Connection implements SessionLine, Timed {
     this.#parts = parts;
     this.#options = options;
     this.#rate = new Bucket(parts.settings.ratePerSecond, now);
-    this.#heardAt = now;
+    this.#heartbeat = new Heartbeat(socket, parts, now);
     this.order = parts.timers.nextOrder();
     this.#helloBy = options.memory?.helloBy ?? now + parts.settings.helloTimeoutMs;
     if (options.memory?.session !== undefined) {
@@ -80,12 +77,11 @@ export class Connection implements SessionLine, Timed {
     if (this.#phase === "closed") return;
     const now = this.#parts.clock.now();
     // The alarm may be late, but not even then does a frame bring back a session whose time was over.
-    if (this.#isSilent(now)) {
+    if (this.#heartbeat.isSilent(now)) {
       this.#endSilent();
       return;
     }
-    this.#heardAt = now;
-    if (now >= this.#rememberedHeardAt + heardLagMs(this.#parts.settings)) this.#remember();
+    if (this.#heartbeat.heard(now)) this.#remember();
     this.#parts.metrics.count("latchkey_frames_total", "in");
     if (!this.#rate.take(now)) {
       this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
@@ -126,12 +122,12 @@ export class Connection implements SessionLine, Timed {
       this.#end(CLOSE.helloTimeout, "no hello in time");
       return;
     }
-    if (this.#isSilent(now)) {
+    if (this.#heartbeat.isSilent(now)) {
       this.#endSilent();
       return;
     }
-    if (now >= this.#pingAt) {
-      this.#pingAt = pingAfter(now, this.#parts);
+    if (now >= this.#heartbeat.pingAt) {
+      this.#heartbeat.pinged(now);
       this.#sendText(PING);
       this.#remember();
     }
@@ -141,9 +137,7 @@ export class Connection implements SessionLine, Timed {
   opened(effect: Parameters<SessionLine["opened"]>[0]): void {
     if (this.#session === undefined) return;
     this.#send(this.#session.welcome(effect));
-    this.#isWatched = this.#options.hasHeartbeat;
-    this.#heardAt = this.#parts.clock.now();
-    this.#pingAt = pingAfter(this.#heardAt, this.#parts);
+    this.#heartbeat.begin(this.#parts.clock.now(), this.#options.hasHeartbeat);
     this.#watch();
     // What arrives while these are served is put behind them.
     for (const text of this.#early) {
@@ -305,10 +299,6 @@ export class Connection implements SessionLine, Timed {
     this.#session?.board.sessions.left(this, this.#session.facts.id);
   }
 
-  #isSilent(now: number): boolean {
-    return this.#isWatched && now >= this.#silentAt();
-  }
-
   #endSilent(): void {
     this.#parts.metrics.count("latchkey_heartbeats_missed_total");
     // A session with a grace is only suspended: after this code its client may resume it.
@@ -316,15 +306,8 @@ export class Connection implements SessionLine, Timed {
     this.#end(hasGrace ? CLOSE.helloTimeout : CLOSE.sessionEnded, "silent for too long");
   }
 
-  /** Sets when something is due next. What is heard meanwhile only moves it to a later time. */
   #watch(): void {
-    if (this.#phase === "closed" || !this.#isWatched) return;
-    this.#parts.timers.set(this, Math.min(this.#pingAt, this.#silentAt()));
-  }
-
-  #silentAt(): number {
-    const heardAt = Math.max(this.#heardAt, this.socket.heardAt ?? Number.NEGATIVE_INFINITY);
-    return heardAt + this.#parts.settings.deadlineMs;
+    if (this.#phase !== "closed") this.#parts.timers.set(this, this.#heartbeat.dueAt());
   }
 
   #goOn(memory: ConnectionMemory, facts: SessionFacts): void {
@@ -332,19 +315,22 @@ export class Connection implements SessionLine, Timed {
     if (board === undefined) throw new Error("a connection goes on in a space that cannot be opened");
     this.#session = new Session(facts, memory.graceMs, board, this.#parts);
     this.#phase = "open";
-    this.#isWatched = facts.hasHeartbeat;
-    this.#heardAt = memory.heardAt + heardLagMs(this.#parts.settings);
-    this.#pingAt = memory.pingAt;
+    this.#heartbeat.goOn(memory, facts.hasHeartbeat);
     board.sessions.seat(this, facts.id);
     this.#watch();
   }
 
   #remember(): void {
     if (this.socket.remember === undefined || this.#phase === "closed") return;
-    this.#rememberedHeardAt = this.#heardAt;
     const { shown, space } = this.#options;
     const session = this.#phase === "open" ? this.#session : undefined;
-    const [heardAt, pingAt, helloBy] = [this.#heardAt, this.#pingAt, this.#helloBy];
-    this.socket.remember({ shown, space, helloBy, session: session?.facts, graceMs: session?.graceMs ?? 0, heardAt, pingAt });
+    this.socket.remember({
+      shown,
+      space,
+      helloBy: this.#helloBy,
+      session: session?.facts,
+      graceMs: session?.graceMs ?? 0,
+      ...this.#heartbeat.remembered(),
+    });
   }
 }

@@ -152,7 +152,8 @@ export class Host {
     const offered = offeredProtocols(request.headers.get("sec-websocket-protocol"));
     const protocol = offered.includes(SUBPROTOCOL) ? SUBPROTOCOL : undefined;
     const space = new URL(request.url).searchParams.get("space") ?? "";
-    if (space !== "" && !isSpace(space)) return problem("bad_space", "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -");
+    if (space !== "" && !isSpace(space))
+      return problem("bad_space", "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -");
     return { protocol, shown: this.#parts.keyring.shownBy(request), ...(space !== "" && { space }) };
   }
 
@@ -264,6 +265,7 @@ export class Host {
       receiver,
       options,
       serialFloor: store.durable ? 0 : this.#serialFloor,
+      forgetEveryMs: this.#ports.hibernation?.forgetEveryMs,
       onError,
       onStored: () => {
         if (this.#failedSpace === name) this.#failedSpace = undefined;

@@ -105,7 +105,10 @@ function addGates(app: CallApp, parts: HostParts): void {
 }
 
 /** Checked before anything happens, also on upgrades: browsers send more than a page is allowed to read. */
-export function refusePage(request: Request, { settings, keyring }: Pick<HostParts, "settings" | "keyring">): Response | undefined {
+export function refusePage(
+  request: Request,
+  { settings, keyring }: Pick<HostParts, "settings" | "keyring">,
+): Response | undefined {
   if (keyring.isEmpty && settings.loopbackHostsOnly && !isLoopback(request)) {
     return problem("forbidden", "without API keys only loopback names are served");
   }

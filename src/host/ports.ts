@@ -81,4 +81,6 @@ export interface Hibernation {
   readonly confirmMs: number;
   /** How long a caller whose call broke off may come back, under its request id, for its place in the queue. */
   readonly returnMs: number;
+  /** What ended is forgotten in groups, at multiples of this, since each wake-up costs. */
+  readonly forgetEveryMs: number;
 }

@@ -10,7 +10,12 @@ import { waitUntil } from "cloudflare:workers";
 /** Twice the slowest break that was measured; what a grant after a wait costs more. */
 const LISTEN_MS = 20;
 
-export function deliver(status: number, headers: Headers, body: string, tell: (isDelivered: boolean) => Promise<void>): Response {
+export function deliver(
+  status: number,
+  headers: Headers,
+  body: string,
+  tell: (isDelivered: boolean) => Promise<void>,
+): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   waitUntil(write(writable.getWriter(), body).then(tell));
   return new Response(readable, { status, headers });

@@ -19,7 +19,7 @@ import { type ObjectSettings, readSettings } from "./settings.ts";
 const clock: Clock = { now: () => Date.now(), wall: () => Date.now(), isWall: true };
 
 /** A caller that died while it waited holds for `confirmMs` at most, and usually for some ms: see delivery.ts. */
-const HIBERNATION: Hibernation = { pingPhaseMs: 0, confirmMs: 5000, returnMs: 5000 };
+const HIBERNATION: Hibernation = { pingPhaseMs: 0, confirmMs: 5000, returnMs: 5000, forgetEveryMs: 60_000 };
 
 /** An object has 128 MB, and serves some hundred calls a second: what other runtimes allow would be its end. */
 const LIMITS: Partial<EngineLimits> = {
@@ -59,7 +59,9 @@ export class LockKeeper {
     const live = ctx.getWebSockets().filter((ws) => ws.readyState === OPEN && ws.deserializeAttachment() !== null);
     this.host = this.#start(live.length > 0);
     for (const ws of live) this.host.reopened(this.socketOf(ws), ws.deserializeAttachment() as ConnectionMemory);
-    void ctx.blockConcurrencyWhile(() => this.#alarm.read(clock.now()));
+    ctx
+      .blockConcurrencyWhile(() => this.#alarm.read(clock.now()))
+      .catch((error: unknown) => printError(error, { where: "alarm" }));
     this.host.resume(this.#space);
   }
 
@@ -104,7 +106,13 @@ export class LockKeeper {
   #start(isWake: boolean): Host {
     const store = new ObjectStore(this.#ctx.storage, { clock, isWake });
     const ports = { clock, alarm: this.#alarm, mint: this.#mint, store, onError: printError, hibernation: HIBERNATION };
-    return new Host(ports, { ...this.#settings, limits: LIMITS, ratePerSecond: RATE_PER_SECOND, persist: "all", ...(isWake && { quarantineMs: 0 }) });
+    return new Host(ports, {
+      ...this.#settings,
+      limits: LIMITS,
+      ratePerSecond: RATE_PER_SECOND,
+      persist: "all",
+      ...(isWake && { quarantineMs: 0 }),
+    });
   }
 
   #upgrade(request: Request): Response {

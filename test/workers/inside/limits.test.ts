@@ -47,7 +47,7 @@ describe("when storage fails", () => {
     const session = await world.open();
     const held = await session.acquire("a");
     const restore = await world.inside((ctx) => {
-      const { exec } = ctx.storage.sql;
+      const exec = ctx.storage.sql.exec.bind(ctx.storage.sql);
       ctx.storage.sql.exec = () => {
         throw new Error("disk I/O error");
       };
@@ -55,7 +55,10 @@ describe("when storage fails", () => {
         ctx.storage.sql.exec = exec;
       };
     });
-    expect(await world.call("b/acquire", {})).toMatchObject({ status: 503, body: { code: "unavailable", retryable: true } });
+    expect(await world.call("b/acquire", {})).toMatchObject({
+      status: 503,
+      body: { code: "unavailable", retryable: true },
+    });
     expect((await session.closed).code).toBe(4500);
     expect(await world.call("a")).toMatchObject({ status: 503 });
 
@@ -72,12 +75,12 @@ describe("when storage fails", () => {
     const session = await world.open({ grace: 30_000 });
     await session.acquire("a");
     await world.inside((ctx) => {
-      const { exec } = ctx.storage.sql;
+      const exec = ctx.storage.sql.exec.bind(ctx.storage.sql);
       let isFirst = true;
       ctx.storage.sql.exec = (query, ...values) => {
-        if (!/^INSERT INTO claim/.test(query) || isFirst) {
-          if (/^INSERT INTO claim/.test(query)) isFirst = false;
-          return exec.call(ctx.storage.sql, query, ...values);
+        if (!query.startsWith("INSERT INTO claim") || isFirst) {
+          if (query.startsWith("INSERT INTO claim")) isFirst = false;
+          return exec(query, ...values);
         }
         ctx.storage.sql.exec = exec;
         throw new Error("disk I/O error");

@@ -70,7 +70,7 @@ export class Session {
     });
     ws.addEventListener("message", ({ data }) => {
       if (data === "ping" && !silent) ws.send("pong");
-      this.frames.push(String(data));
+      this.frames.push(data as string);
       this.#onFrame();
     });
     ws.accept();
