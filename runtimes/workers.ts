@@ -3,13 +3,16 @@
 // — types —
 
 import { DurableObject } from "cloudflare:workers";
+import type { HttpClient } from "../src/client/http-client.ts";
 import type { ConnectionMemory } from "../src/host/memory.ts";
 import { problem } from "../src/host/problem.ts";
 import type { Socket } from "../src/host/ports.ts";
+import { SPACE_DEFAULT } from "../src/protocol/names.ts";
 import { isOurs } from "../src/requests.ts";
 import { Flow } from "../src/workers/flow.ts";
 import { Front } from "../src/workers/front.ts";
 import { LockKeeper } from "../src/workers/keeper.ts";
+import { locksOf } from "../src/workers/locks.ts";
 import type { Answered, Asked, LatchkeyEnv } from "../src/workers/objects.ts";
 import { closeSocket, type ObjectContext, type WorkerSocket } from "../src/workers/platform.ts";
 
@@ -19,6 +22,13 @@ export type { LatchkeyEnv };
 export interface Latchkey {
   /** Answers what is for Latchkey; undefined for anything else, so that `latchkey(env).fetch(request) ?? yours(request)` serves both. */
   readonly fetch: (request: Request) => Promise<Response> | undefined;
+  /**
+   * The locks of a space for the Worker's own code, by RPC and without a key. They are held by their leases: default 30 s.
+   * Default space: `default`.
+   */
+  readonly locks: (space?: string) => HttpClient;
+  /** Tells every session of a space to come back in some seconds, and sends away who waits. */
+  readonly drain: (space?: string) => Promise<void>;
 }
 
 // — serve —
@@ -28,7 +38,13 @@ const fronts = new WeakMap<LatchkeyEnv, Front>();
 export function latchkey(env: LatchkeyEnv): Latchkey {
   const front = fronts.get(env) ?? new Front(env);
   fronts.set(env, front);
-  return { fetch: (request) => (isOurs(request.url) ? front.fetch(request) : undefined) };
+  return {
+    fetch: (request) => (isOurs(request.url) ? front.fetch(request) : undefined),
+    locks: (space = SPACE_DEFAULT) => locksOf(space, front),
+    async drain(space = SPACE_DEFAULT) {
+      await Promise.all(front.parts(space).map((object) => object.drain()));
+    },
+  };
 }
 
 export default {

@@ -82,8 +82,8 @@ async function bundle(folder: string): Promise<void> {
     logLevel: "error",
   });
   // Production has no signals; here one drains the space that everybody uses.
-  const drainer =
-    'export default { fetch: (_, env) => env.LOCKS.getByName("default").drain().then(() => new Response()) };';
+  const drainer = `import { latchkey } from "latchkey.js";
+export default { fetch: (_, env) => latchkey(env).drain().then(() => new Response()) };`;
   writeFileSync(join(folder, "drain.js"), drainer);
 }
 
@@ -113,9 +113,12 @@ const main :Workerd.Worker = (
   bindings = [${[`(name = "LOCKS", durableObjectNamespace = "LockSpace")`, ...texts].join(", ")}],
 );
 const drain :Workerd.Worker = (
-  modules = [(name = "drain.js", esModule = embed "drain.js")],
+  modules = [
+    (name = "drain.js", esModule = embed "drain.js"),
+    (name = "latchkey.js", esModule = embed "latchkey.js"),
+  ],
   compatibilityDate = "${COMPATIBILITY_DATE}",
-  bindings = [(name = "LOCKS", durableObjectNamespace = (className = "LockSpace", serviceName = "main"))],
+  bindings = [${[`(name = "LOCKS", durableObjectNamespace = (className = "LockSpace", serviceName = "main"))`, ...texts].join(", ")}],
 );
 `;
 }

@@ -15,7 +15,7 @@ import type { LockReceiver } from "./lock-port.ts";
 import type { ConnectionMemory } from "./memory.ts";
 import { type Gauges, Metrics } from "./metrics.ts";
 import type { HostParts, OnError } from "./parts.ts";
-import type { Alarm, Clock, Hibernation, Mint, Socket, Store } from "./ports.ts";
+import type { Alarm, Clock, Hibernation, Mint, Share, Socket, Store } from "./ports.ts";
 import { problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
 import { completeSettings, type HostChoices } from "./settings.ts";
@@ -32,6 +32,7 @@ export interface HostPorts {
   /** Hears of what went wrong inside: it is told nothing secret, and callers are told nothing of it. */
   readonly onError: OnError;
   readonly hibernation?: Hibernation;
+  readonly share?: Share | undefined;
 }
 
 /** An upgrade that may go on, and what its request showed; goes from `admit` to `opened`. */
@@ -92,6 +93,7 @@ export class Host {
       wire: new Wire(clock, keys),
       onError,
       hibernation,
+      share: ports.share,
       isDraining: () => this.#isDraining,
       board: (space) => this.#board(space),
     };

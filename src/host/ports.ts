@@ -73,6 +73,12 @@ export interface Socket {
   remember?(memory: ConnectionMemory | undefined): void;
 }
 
+/** Set where the keys of a space are spread over several hosts: this one has the keys of one part. */
+export interface Share {
+  readonly part: number;
+  readonly spread: number;
+}
+
 /** Set where the program's memory can vanish while its sockets live on, and calls live on when their caller is gone. */
 export interface Hibernation {
   /** All sockets are pinged together, so that one wake-up does for all: this long after each multiple of the interval. */

@@ -4,26 +4,29 @@ import { Keyring, type Shown } from "../host/auth.ts";
 import { isCredential, refusePage, unauthenticated } from "../host/http.ts";
 import { openApi } from "../host/openapi.ts";
 import { json, problem } from "../host/problem.ts";
-import { rawPath, readSpace } from "../host/request.ts";
+import { decodeSegment, rawPath, readSpace } from "../host/request.ts";
 import { completeSettings, type HostSettings } from "../host/settings.ts";
 import { isUpgrade } from "../requests.ts";
 import { SPACE_DEFAULT } from "../protocol/names.ts";
+import { partOf } from "../protocol/spread.ts";
 import { bridge } from "./bridge.ts";
 import { deliver } from "./delivery.ts";
 import { type LatchkeyEnv, type LockObject, nameOf, UNCONFIRMED } from "./objects.ts";
 import type { UpgradeResponse, WorkerSocket } from "./platform.ts";
-import { type ObjectSettings, readSettings } from "./settings.ts";
+import { readSettings } from "./settings.ts";
+import { type Merge, mergeFor } from "./spread.ts";
 
 export class Front {
   readonly #env: LatchkeyEnv;
-  readonly #objects: ObjectSettings;
+  readonly #spread: number;
   readonly #settings: HostSettings;
   readonly #keyring: Keyring;
 
   constructor(env: LatchkeyEnv) {
     this.#env = env;
-    this.#objects = readSettings(env);
-    this.#settings = completeSettings(this.#objects);
+    const { spread, ...settings } = readSettings(env);
+    this.#spread = spread;
+    this.#settings = completeSettings(settings);
     this.#keyring = new Keyring(this.#settings.keys);
   }
 
@@ -51,7 +54,9 @@ export class Front {
     const credential = isCredential(shown) ? shown : { name: "", permissions: [] };
     const space = readSpace(new URL(request.url).searchParams, credential);
     if (space instanceof Response) return space;
-    const object = this.#object(space);
+    const merge = this.#spread > 1 ? mergeFor(request.method, path) : undefined;
+    if (merge !== undefined) return this.#askAll(inSpace(request, space), space, merge);
+    const object = this.object(space, path);
     const response = await object.fetch(inSpace(request, space));
     const unconfirmed = response.headers.get(UNCONFIRMED);
     if (unconfirmed === null) return response;
@@ -62,22 +67,55 @@ export class Front {
     );
   }
 
+  async #askAll(request: Request, space: string, merge: Merge): Promise<Response> {
+    const body = await request.arrayBuffer();
+    const init = body.byteLength > 0 ? { body } : {};
+    const answers = await Promise.all(
+      this.parts(space).map((object) => object.fetch(new Request(request, { ...init, method: request.method }))),
+    );
+    const bodies = await Promise.all(answers.map((answer) => answer.text()));
+    const bad = answers.findIndex(({ ok }) => !ok);
+    const { status, headers } = (answers[bad] ?? answers[0]) as Response;
+    const merged = bad === -1 ? merge(bodies, request) : new Response(bodies[bad], { status, headers });
+    for (const [name, value] of headers) if (name.startsWith("access-control-")) merged.headers.set(name, value);
+    return merged;
+  }
+
   async #upgrade(request: Request, shown: Shown): Promise<Response> {
     const named = new URL(request.url).searchParams.get("space");
     const own = isCredential(shown) ? (shown.space ?? SPACE_DEFAULT) : undefined;
     // Empty: the hello names no other space than the one that the key is for.
     const space = named === "" ? own : (named ?? undefined);
-    if (space !== undefined) return this.#object(space).fetch(inSpace(request, space));
-    return bridge(request, shown, (told) => this.#connect(request, told));
+    const part = this.#partAsked(request);
+    if (part === undefined) return problem("bad_request", `part must be a whole number below ${this.#spread}`);
+    if (space !== undefined) return this.#part(space, part).fetch(inSpace(request, space));
+    return bridge(request, shown, (told) => this.#connect(request, told, part));
   }
 
-  async #connect(request: Request, space: string): Promise<WorkerSocket | undefined> {
-    const response: UpgradeResponse = await this.#object(space).fetch(inSpace(request, space));
+  async #connect(request: Request, space: string, part: number): Promise<WorkerSocket | undefined> {
+    const response: UpgradeResponse = await this.#part(space, part).fetch(inSpace(request, space));
     return response.webSocket ?? undefined;
   }
 
-  #object(space: string): LockObject {
-    return this.#env.LOCKS.getByName(nameOf({ space, part: 0, spread: 1 }));
+  /** The one that has the key in the path; the first for what is about no key. */
+  object(space: string, path: string): LockObject {
+    const [, version, kind, segment = ""] = path.split("/");
+    const key = version === "v1" && kind === "latch" ? decodeSegment(segment.split("?")[0] ?? "") : undefined;
+    return this.#part(space, key === undefined ? 0 : partOf(key, this.#spread));
+  }
+
+  parts(space: string): LockObject[] {
+    return Array.from({ length: this.#spread }, (_, part) => this.#part(space, part));
+  }
+
+  #part(space: string, part: number): LockObject {
+    return this.#env.LOCKS.getByName(nameOf({ space, part, spread: this.#spread }));
+  }
+
+  #partAsked(request: Request): number | undefined {
+    const text = new URL(request.url).searchParams.get("part") ?? "0";
+    const part = /^\d{1,4}$/.test(text) ? Number(text) : this.#spread;
+    return part < this.#spread ? part : undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 /** The host of one Durable Object, and what it takes to carry on after the object was put to sleep or started anew. */
 
 import type { EngineLimits } from "../core/index.ts";
-import { Host } from "../host/host.ts";
+import { Host, type HostPorts } from "../host/host.ts";
 import type { ConnectionMemory } from "../host/memory.ts";
 import { createMint } from "../host/mint.ts";
 import type { Clock, Hibernation, Socket } from "../host/ports.ts";
@@ -11,7 +11,7 @@ import { isUpgrade } from "../requests.ts";
 import { ObjectStore } from "../stores/durable-object.ts";
 import { ObjectAlarm } from "./alarm.ts";
 import { askHost } from "./ask.ts";
-import { type Answered, type Asked, placeOf, UNCONFIRMED } from "./objects.ts";
+import { type Answered, type Asked, type Place, placeOf, UNCONFIRMED } from "./objects.ts";
 import { autoResponse, type ObjectContext, socketPair, upgraded, type WorkerSocket } from "./platform.ts";
 import { type ObjectSettings, readSettings } from "./settings.ts";
 
@@ -38,7 +38,7 @@ export class LockKeeper {
   host: Host;
   readonly #ctx: ObjectContext;
   readonly #settings: ObjectSettings;
-  readonly #space: string;
+  readonly #place: Place;
   readonly #alarm: ObjectAlarm;
   readonly #mint = createMint();
   readonly #wrap: (ws: WorkerSocket, id: string) => Socket;
@@ -52,7 +52,7 @@ export class LockKeeper {
     this.#ctx = ctx;
     this.#wrap = wrap;
     this.#settings = readSettings(env);
-    this.#space = placeOf(ctx.id.name ?? "").space;
+    this.#place = placeOf(ctx.id.name ?? "");
     this.#alarm = new ObjectAlarm(ctx.storage, (error) => printError(error, { where: "alarm" }));
     ctx.setWebSocketAutoResponse(autoResponse(PONG, ACK));
     // One that is closing stays in the list until the peer has answered, which may be never.
@@ -62,7 +62,7 @@ export class LockKeeper {
     ctx
       .blockConcurrencyWhile(() => this.#alarm.read(clock.now()))
       .catch((error: unknown) => printError(error, { where: "alarm" }));
-    this.host.resume(this.#space);
+    this.host.resume(this.#place.space);
   }
 
   async fetch(request: Request): Promise<Response> {
@@ -92,7 +92,7 @@ export class LockKeeper {
   async drain(): Promise<void> {
     await this.host.drain();
     this.host = this.#start(false);
-    this.host.resume(this.#space);
+    this.host.resume(this.#place.space);
   }
 
   /** By its tag: after a sleep the same socket is another object. */
@@ -105,7 +105,16 @@ export class LockKeeper {
 
   #start(isWake: boolean): Host {
     const store = new ObjectStore(this.#ctx.storage, { clock, isWake });
-    const ports = { clock, alarm: this.#alarm, mint: this.#mint, store, onError: printError, hibernation: HIBERNATION };
+    const { part, spread } = this.#place;
+    const ports: HostPorts = {
+      clock,
+      alarm: this.#alarm,
+      mint: this.#mint,
+      store,
+      onError: printError,
+      hibernation: HIBERNATION,
+      share: spread === 1 ? undefined : { part, spread },
+    };
     return new Host(ports, {
       ...this.#settings,
       limits: LIMITS,
