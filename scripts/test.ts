@@ -133,6 +133,9 @@ function execute(line: string, variables: Record<string, string>): Promise<{ cod
     PATH: [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
     DENO_NO_UPDATE_CHECK: "1",
     NO_COLOR: "1",
+    // Wrangler would look for its maker's servers, and say that it found none.
+    CLOUDFLARE_CF_FETCH_ENABLED: "false",
+    WRANGLER_SEND_METRICS: "false",
   };
   return new Promise((resolve, reject) => {
     // A group of its own: whatever a step has started ends with it, so that nothing hangs on a forgotten server.

@@ -88,7 +88,7 @@ test("a caller that died while it waited holds for moments, and not for its ttl"
     await caller.waiting(key, 1);
     const behind = await session.queue(key);
     hangUp.abort();
-    await expect(waiting).rejects.toThrow();
+    await expect(waiting).rejects.toThrow("aborted");
     const startedAt = performance.now();
     await session.release(held);
     await session.granted(behind);
