@@ -9,11 +9,12 @@ export default defineConfig({
       project("simulation", 180_000),
       project("conformance", 30_000),
       project("docs", 30_000),
+      project("workers", 60_000, "test/workers/*.test.ts"),
     ],
   },
 });
 
-function project(name: TestKind, testTimeout: number) {
-  const include = TEST_FOLDERS[name].map((folder) => `test/${folder}/**/*.test.ts`);
+function project(name: TestKind, testTimeout: number, ...only: string[]) {
+  const include = only.length > 0 ? only : TEST_FOLDERS[name].map((folder) => `test/${folder}/**/*.test.ts`);
   return { test: { name, include, testTimeout, hookTimeout: 30_000 } };
 }

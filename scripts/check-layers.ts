@@ -30,8 +30,12 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   "src/client": { values: ["src/protocol"] },
   "src/cli": { values: ["src"], packages: ["node:*"] },
+  "src/workers": { values: ["src"], packages: ["cloudflare:workers"] },
   src: { values: ["src"] },
-  runtimes: { values: ["src"], packages: ["node:*", "bun", "bun:*", "hono", "@hono/node-server", "ws"] },
+  runtimes: {
+    values: ["src"],
+    packages: ["node:*", "bun", "bun:*", "cloudflare:workers", "hono", "@hono/node-server", "ws"],
+  },
 };
 
 /** The client's whole value graph stays inside these: no package, no validator, no engine. */

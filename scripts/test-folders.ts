@@ -3,6 +3,8 @@ export const TEST_FOLDERS = {
   unit: ["core", "protocol", "host", "stores", "client", "cli", "runtimes"],
   simulation: ["simulation"],
   conformance: ["conformance"],
+  workers: ["workers"],
+  "workers-inside": ["workers/inside"],
   docs: ["docs", "examples"],
 } as const satisfies Record<string, readonly string[]>;
 

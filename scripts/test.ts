@@ -39,6 +39,13 @@ const steps: readonly Step[] = [
   { name: "simulation", run: [vitest("node", "simulation")], tests: "simulation" },
   { name: "package", run: ["npm run check:package"], alone: true },
   { name: "conformance", run: [vitest("node", "conformance")], tests: "conformance", alone: true },
+  { name: "workers", run: [vitest("node", "workers")], tests: "workers", alone: true },
+  {
+    name: "workers-inside",
+    run: [vitest("node", "workers-inside", "vitest.workers.config.ts")],
+    tests: "workers-inside",
+    alone: true,
+  },
   { name: "docs", run: [vitest("node", "docs")], tests: "docs", alone: true },
 ];
 
@@ -126,6 +133,9 @@ function execute(line: string, variables: Record<string, string>): Promise<{ cod
     PATH: [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
     DENO_NO_UPDATE_CHECK: "1",
     NO_COLOR: "1",
+    // Wrangler would look for its maker's servers, and say that it found none.
+    CLOUDFLARE_CF_FETCH_ENABLED: "false",
+    WRANGLER_SEND_METRICS: "false",
   };
   return new Promise((resolve, reject) => {
     // A group of its own: whatever a step has started ends with it, so that nothing hangs on a forgotten server.
@@ -162,8 +172,8 @@ function killGroup(pid: number): void {
   }
 }
 
-function vitest(runtime: string, project: string): string {
-  return `${runtime} node_modules/vitest/vitest.mjs run --project ${project} --reporter=default --reporter=./scripts/counts-reporter.ts`;
+function vitest(runtime: string, project: string, config = "vitest.config.ts"): string {
+  return `${runtime} node_modules/vitest/vitest.mjs run --config ${config} --project ${project} --reporter=default --reporter=./scripts/counts-reporter.ts`;
 }
 
 /** Vitest is content when one of several folders holds tests; a suite that was lost must not go unnoticed. */

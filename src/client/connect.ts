@@ -1,9 +1,9 @@
 import type { BackoffOptions } from "./backoff.ts";
 import { type Ports, systemPorts } from "./clock.ts";
 import type { Locks, OnError } from "./locks.ts";
-import { SessionClient } from "./session-client.ts";
 import type { Auth, WebSocketConstructor } from "./session-socket.ts";
 import type { ConnectionStatus } from "./session-types.ts";
+import { SpreadClient } from "./spread-client.ts";
 
 export interface ConnectOptions {
   /** An API key, or what gets one: called for each attempt to connect. */
@@ -53,5 +53,5 @@ export interface Client extends Locks, AsyncDisposable {
  * acquires that still wait queue anew with the time that is left to them. `ports`: other clocks and timers than the runtime's.
  */
 export function connect(url: string, options: ConnectOptions = {}, ports: Ports = systemPorts): Client {
-  return new SessionClient(url, options, ports);
+  return new SpreadClient(url, options, ports);
 }

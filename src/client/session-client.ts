@@ -52,7 +52,8 @@ export class SessionClient implements Client {
   #cancelTimer: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(url: string, options: ConnectOptions, ports: Ports) {
+  /** `part`: of a space whose keys are spread. */
+  constructor(url: string, options: ConnectOptions, ports: Ports, part = 0) {
     const { auth, space, grace = 0, meta, signal, onError, reconnect = {} } = options;
     this.#onStatus = options.onStatus;
     this.#ports = ports;
@@ -67,7 +68,11 @@ export class SessionClient implements Client {
       connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
       random: reconnect.random ?? ports.random,
     });
-    this.#socket = new SessionSocket(addressOf(url, "ws", "/v1/session").href, options.WebSocket ?? WebSocket, auth, {
+    const address = addressOf(url, "ws", "/v1/session");
+    // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
+    address.searchParams.set("space", space ?? "");
+    if (part > 0) address.searchParams.set("part", String(part));
+    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, auth, {
       opened: (credential) => this.#step((machine, now) => machine.opened(credential, now)),
       received: (text) => this.#step((machine, now) => machine.received(text, now)),
       closed: (code) => this.#step((machine, now) => machine.closed(code, now)),
@@ -94,6 +99,10 @@ export class SessionClient implements Client {
 
   get session(): string | undefined {
     return this.#machine.session;
+  }
+
+  get spread(): number {
+    return this.#machine.spread;
   }
 
   acquire(key: string, options: AcquireOptions = {}): Promise<Lock> {

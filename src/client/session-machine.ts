@@ -72,6 +72,11 @@ export class SessionMachine<Call> {
     return this.#session?.session;
   }
 
+  /** Over how many parts the keys of the space are spread, once the server has said. */
+  get spread(): number {
+    return this.#session?.spread ?? 1;
+  }
+
   tick(now: number): void {
     this.#claims.setTime(now);
     if (now >= this.#dueAt()) this.#serve(now);

@@ -64,12 +64,16 @@ export class Engine {
     serve(state, command);
   }
 
-  /** When the engine next has something to do by itself, in engine time; Infinity when never. */
-  nextDeadline(): number {
+  /**
+   * When the engine next has something to do by itself, in engine time; Infinity when never. Where a wake-up is dear,
+   * forgetting may wait for the next multiple of `forgetEveryMs`: late, it only costs room.
+   */
+  nextDeadline(forgetEveryMs?: number): number {
     const state = this.#state;
+    const forgetAt = state.forgetting.first?.deadline ?? Number.POSITIVE_INFINITY;
     return Math.min(
       state.deadlines.first?.deadline ?? Number.POSITIVE_INFINITY,
-      state.forgetting.first?.deadline ?? Number.POSITIVE_INFINITY,
+      forgetEveryMs === undefined ? forgetAt : Math.ceil(forgetAt / forgetEveryMs) * forgetEveryMs,
       state.isQuarantined ? state.quarantineUntil : Number.POSITIVE_INFINITY,
     );
   }

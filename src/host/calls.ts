@@ -4,7 +4,9 @@
  */
 
 import type { Acquire, Command } from "../core/index.ts";
+import type { ClaimRecord } from "../core/record.ts";
 import { AcquireEntry, type Caller } from "./acquire-entry.ts";
+import { Orphans } from "./orphans.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
 
@@ -35,14 +37,16 @@ export class Calls {
   readonly #entries: Map<string, Entry[]> = new Map();
   /** The latest grants by address. A repeat of the request makes the fate of the first answer irrelevant. */
   readonly #deliveries: Map<string, AcquireEntry> = new Map();
+  readonly #orphans: Orphans;
 
   constructor(submit: (command: Command) => void, parts: HostParts) {
     this.#submit = submit;
     this.#parts = parts;
+    this.#orphans = new Orphans(submit, parts);
   }
 
   get isEmpty(): boolean {
-    return this.#entries.size === 0;
+    return this.#entries.size === 0 && this.#orphans.isEmpty;
   }
 
   get count(): number {
@@ -73,6 +77,7 @@ export class Calls {
       const caller: Caller = { signal, resolve, since: this.#parts.clock.now() };
       const address = addressOf(command.from, command.request);
       this.#deliveries.delete(address);
+      this.#orphans.cameBack(address);
       const last = this.#entries.get(address)?.at(-1);
       if (last instanceof AcquireEntry && !last.isCancelled) {
         last.attach(caller, command);
@@ -94,6 +99,11 @@ export class Calls {
     entries.shift();
     if (entries.length === 0) this.#entries.delete(address);
     if (entry instanceof AcquireEntry && entry.isFresh) this.#remember(address, entry);
+  }
+
+  /** The space was loaded with these claims. */
+  restored(claims: readonly ClaimRecord[]): void {
+    this.#orphans.restored(claims, addressOf);
   }
 
   /** The answer to the acquire at this address could not be sent. */

@@ -6,11 +6,13 @@ import { BUFFERED_BYTES_MAX, FRAME_BYTES_MAX } from "../protocol/limits.ts";
 import { ACK, PING, PONG, type ServerFrame } from "../protocol/server-frames.ts";
 import type { Shown } from "./auth.ts";
 import { type BadFrame, isFrameTooBig, parseFrame } from "./codec.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { type Ending, type Introduced, judgeHello } from "./hello.ts";
+import type { ConnectionMemory } from "./memory.ts";
 import type { HostParts } from "./parts.ts";
 import type { Socket } from "./ports.ts";
 import { Bucket } from "./rate.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionFacts } from "./session.ts";
 import type { SessionLine } from "./sessions.ts";
 import type { Switchboard } from "./switchboard.ts";
 import type { Timed } from "./timers.ts";
@@ -21,9 +23,13 @@ type Phase = "connecting" | "entering" | "open" | "leaving" | "closed";
 
 export interface ConnectionOptions {
   readonly shown: Shown;
+  /** The space that the URL named. */
+  readonly space?: string | undefined;
   /** False for sockets within the process: they cannot vanish without a close. */
   readonly hasHeartbeat: boolean;
   readonly onClosed: (connection: Connection) => void;
+  /** Of a connection that goes on where an earlier life of this program left it. */
+  readonly memory?: ConnectionMemory;
 }
 
 export class Connection implements SessionLine, Timed {
@@ -36,13 +42,11 @@ export class Connection implements SessionLine, Timed {
   readonly #rate: Bucket;
   #phase: Phase = "connecting";
   #session: Session | undefined;
-  #heardAt: number;
-  #pingAt: number = Number.POSITIVE_INFINITY;
-  /** From the welcome on, where there is a heartbeat. */
-  #isWatched = false;
+  readonly #heartbeat: Heartbeat;
   /** Frames that came before the welcome. */
   #early: string[] = [];
   #earlyChars = 0;
+  readonly #helloBy: number;
 
   constructor(socket: Socket, parts: HostParts, options: ConnectionOptions) {
     const now = parts.clock.now();
@@ -50,9 +54,15 @@ export class Connection implements SessionLine, Timed {
     this.#parts = parts;
     this.#options = options;
     this.#rate = new Bucket(parts.settings.ratePerSecond, now);
-    this.#heardAt = now;
+    this.#heartbeat = new Heartbeat(socket, parts, now);
     this.order = parts.timers.nextOrder();
-    parts.timers.set(this, now + parts.settings.helloTimeoutMs);
+    this.#helloBy = options.memory?.helloBy ?? now + parts.settings.helloTimeoutMs;
+    if (options.memory?.session !== undefined) {
+      this.#goOn(options.memory, options.memory.session);
+    } else {
+      parts.timers.set(this, this.#helloBy);
+      this.#remember();
+    }
   }
 
   get isClosed(): boolean {
@@ -67,11 +77,11 @@ export class Connection implements SessionLine, Timed {
     if (this.#phase === "closed") return;
     const now = this.#parts.clock.now();
     // The alarm may be late, but not even then does a frame bring back a session whose time was over.
-    if (this.#isSilent(now)) {
+    if (this.#heartbeat.isSilent(now)) {
       this.#endSilent();
       return;
     }
-    this.#heardAt = now;
+    if (this.#heartbeat.heard(now)) this.#remember();
     this.#parts.metrics.count("latchkey_frames_total", "in");
     if (!this.#rate.take(now)) {
       this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
@@ -112,13 +122,14 @@ export class Connection implements SessionLine, Timed {
       this.#end(CLOSE.helloTimeout, "no hello in time");
       return;
     }
-    if (this.#isSilent(now)) {
+    if (this.#heartbeat.isSilent(now)) {
       this.#endSilent();
       return;
     }
-    if (now >= this.#pingAt) {
-      this.#pingAt = now + this.#parts.settings.heartbeatMs;
+    if (now >= this.#heartbeat.pingAt) {
+      this.#heartbeat.pinged(now);
       this.#sendText(PING);
+      this.#remember();
     }
     this.#watch();
   }
@@ -126,9 +137,7 @@ export class Connection implements SessionLine, Timed {
   opened(effect: Parameters<SessionLine["opened"]>[0]): void {
     if (this.#session === undefined) return;
     this.#send(this.#session.welcome(effect));
-    this.#isWatched = this.#options.hasHeartbeat;
-    this.#heardAt = this.#parts.clock.now();
-    this.#pingAt = this.#heardAt + this.#parts.settings.heartbeatMs;
+    this.#heartbeat.begin(this.#parts.clock.now(), this.#options.hasHeartbeat);
     this.#watch();
     // What arrives while these are served is put behind them.
     for (const text of this.#early) {
@@ -136,6 +145,7 @@ export class Connection implements SessionLine, Timed {
     }
     this.#early = [];
     if (this.#phase === "entering") this.#phase = "open";
+    this.#remember();
   }
 
   refused(effect: Parameters<SessionLine["refused"]>[0]): void {
@@ -198,7 +208,7 @@ export class Connection implements SessionLine, Timed {
       this.#fail({ close: CLOSE.badFrame, code: "bad_request", detail: "the first frame must be hello" });
       return;
     }
-    const judged = judgeHello(frame, this.#options.shown, this.#parts.keyring);
+    const judged = judgeHello(frame, this.#options.shown, this.#parts.keyring, this.#options.space);
     if (judged.close !== undefined) {
       this.#fail(judged);
       return;
@@ -281,15 +291,12 @@ export class Connection implements SessionLine, Timed {
     this.#phase = "closed";
     this.#parts.timers.set(this, Number.POSITIVE_INFINITY);
     this.#options.onClosed(this);
+    this.socket.remember?.(undefined);
     if (code !== undefined) {
       this.#parts.metrics.count("latchkey_sockets_closed_total", code);
       this.socket.close(code, reason);
     }
     this.#session?.board.sessions.left(this, this.#session.facts.id);
-  }
-
-  #isSilent(now: number): boolean {
-    return this.#isWatched && now >= this.#heardAt + this.#parts.settings.deadlineMs;
   }
 
   #endSilent(): void {
@@ -299,10 +306,31 @@ export class Connection implements SessionLine, Timed {
     this.#end(hasGrace ? CLOSE.helloTimeout : CLOSE.sessionEnded, "silent for too long");
   }
 
-  /** Sets when something is due next. What is heard meanwhile only moves it to a later time. */
   #watch(): void {
-    if (this.#phase === "closed" || !this.#isWatched) return;
-    const silentAt = this.#heardAt + this.#parts.settings.deadlineMs;
-    this.#parts.timers.set(this, Math.min(this.#pingAt, silentAt));
+    if (this.#phase !== "closed") this.#parts.timers.set(this, this.#heartbeat.dueAt());
+  }
+
+  #goOn(memory: ConnectionMemory, facts: SessionFacts): void {
+    const board = this.#parts.board(facts.space);
+    if (board === undefined) throw new Error("a connection goes on in a space that cannot be opened");
+    this.#session = new Session(facts, memory.graceMs, board, this.#parts);
+    this.#phase = "open";
+    this.#heartbeat.goOn(memory, facts.hasHeartbeat);
+    board.sessions.seat(this, facts.id);
+    this.#watch();
+  }
+
+  #remember(): void {
+    if (this.socket.remember === undefined || this.#phase === "closed") return;
+    const { shown, space } = this.#options;
+    const session = this.#phase === "open" ? this.#session : undefined;
+    this.socket.remember({
+      shown,
+      space,
+      helloBy: this.#helloBy,
+      session: session?.facts,
+      graceMs: session?.graceMs ?? 0,
+      ...this.#heartbeat.remembered(),
+    });
   }
 }

@@ -21,14 +21,23 @@ export interface Introduced {
   readonly space: string;
 }
 
-export function judgeHello(hello: HelloFrame, shown: Shown, keyring: Keyring): Introduced | Ending {
+/** `urlSpace`: the one that the URL of the upgrade named. */
+export function judgeHello(
+  hello: HelloFrame,
+  shown: Shown,
+  keyring: Keyring,
+  urlSpace: string | undefined,
+): Introduced | Ending {
   const credential = shown === "none" ? keyring.judge(hello.auth) : shown;
   if (credential === "none" || credential === "wrong") {
     return { close: CLOSE.unauthenticated, code: "unauthenticated", detail: "a valid API key is needed" };
   }
-  const space = hello.space ?? credential.space ?? SPACE_DEFAULT;
+  const space = hello.space ?? urlSpace ?? credential.space ?? SPACE_DEFAULT;
   if (!isSpace(space)) {
     return { close: CLOSE.badFrame, code: "bad_space", detail: "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -" };
+  }
+  if (urlSpace !== undefined && urlSpace !== space) {
+    return { close: CLOSE.badFrame, code: "bad_space", detail: "the URL of this connection named another space" };
   }
   if (credential.space !== undefined && credential.space !== space) {
     return { close: CLOSE.forbidden, code: "forbidden", detail: "this API key is for another space" };

@@ -3,16 +3,19 @@
 import type { EngineOptions } from "../core/index.ts";
 import { CLOSE, type CloseCode } from "../protocol/close.ts";
 import { SUBPROTOCOL } from "../protocol/limits.ts";
+import { isSpace } from "../protocol/names.ts";
 import { draining } from "./answers.ts";
-import { Keyring, offeredProtocols, type Shown } from "./auth.ts";
+import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
+import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
 import { createApp, internal, refusePage } from "./http.ts";
 import type { CallApp, GrantTold } from "./http-latch.ts";
 import { KeyNames } from "./keys.ts";
 import type { LockReceiver } from "./lock-port.ts";
+import type { ConnectionMemory } from "./memory.ts";
 import { type Gauges, Metrics } from "./metrics.ts";
 import type { HostParts, OnError } from "./parts.ts";
-import type { Alarm, Clock, Mint, Socket, Store } from "./ports.ts";
+import type { Alarm, Clock, Hibernation, Mint, Share, Socket, Store } from "./ports.ts";
 import { problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
 import { completeSettings, type HostChoices } from "./settings.ts";
@@ -28,6 +31,8 @@ export interface HostPorts {
   readonly store: Store;
   /** Hears of what went wrong inside: it is told nothing secret, and callers are told nothing of it. */
   readonly onError: OnError;
+  readonly hibernation?: Hibernation;
+  readonly share?: Share | undefined;
 }
 
 /** An upgrade that may go on, and what its request showed; goes from `admit` to `opened`. */
@@ -35,6 +40,8 @@ export interface Admission {
   /** The subprotocol to echo; undefined: none. */
   readonly protocol: string | undefined;
   readonly shown: Shown;
+  /** The space that the URL named; a hello that names another one is refused. */
+  readonly space?: string | undefined;
 }
 
 export interface OpenedOptions {
@@ -57,6 +64,7 @@ export class Host {
   readonly #connections: Map<string, Connection> = new Map();
   /** What answers tell of, by their requests until they are made. */
   readonly #grants: WeakMap<Request | Response, GrantTold> = new WeakMap();
+  readonly #confirmations: Confirmations | undefined;
   /** A space of a memory-only store is empty when it is loaded again, but its numbers must go on. */
   #serialFloor = 0;
   #quarantineUntil: number;
@@ -68,7 +76,7 @@ export class Host {
 
   constructor(ports: HostPorts, choices?: HostChoices) {
     const settings = completeSettings(choices);
-    const { clock, mint, store, onError } = ports;
+    const { clock, mint, store, onError, hibernation } = ports;
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
@@ -84,23 +92,27 @@ export class Host {
       keys,
       wire: new Wire(clock, keys),
       onError,
+      hibernation,
+      share: ports.share,
       isDraining: () => this.#isDraining,
       board: (space) => this.#board(space),
     };
+    const takeBack = (grant: GrantTold): void => this.#takeBack(grant);
+    if (hibernation !== undefined) this.#confirmations = new Confirmations(this.#parts, hibernation, takeBack);
     this.#app = createApp(this.#parts, {
       grants: {
         note: (request, grant) => this.#grants.set(request, grant),
-        takeBack: (grant) => this.#takeBack(grant),
+        takeBack,
       },
       gauges: () => this.#gauges(),
       isStoreAvailable: () => this.#isStoreAvailable(),
     });
   }
 
-  /** Serves a request that is no upgrade. Never rejects. */
-  async fetch(request: Request): Promise<Response> {
+  /** Serves a request that is no upgrade. `credential`: who calls, for requests from within the program. Never rejects. */
+  async fetch(request: Request, credential?: Credential): Promise<Response> {
     try {
-      const response = await this.#app.fetch(request);
+      const response = await this.#app.fetch(request, credential === undefined ? {} : { credential });
       const grant = this.#grants.get(request);
       if (grant !== undefined) this.#grants.set(response, grant);
       return response;
@@ -121,6 +133,17 @@ export class Host {
     this.#takeBack(grant);
   }
 
+  /** A name for a grant whose delivery must be confirmed, lest it is taken back; undefined where there is nothing to confirm. */
+  unconfirmed(response: Response): string | undefined {
+    const grant = this.#grants.get(response);
+    return grant?.hasWaited === true ? this.#confirmations?.expect(grant) : undefined;
+  }
+
+  /** The answer with that name was taken, or it was not. */
+  confirm(name: string, isDelivered: boolean): void {
+    this.#confirmations?.confirm(name, isDelivered);
+  }
+
   /**
    * Decides on an upgrade: a response refuses it. A wrong key is refused later, by a close code: browsers show pages no
    * HTTP status.
@@ -130,17 +153,38 @@ export class Host {
     if (refusal !== undefined) return refusal;
     const offered = offeredProtocols(request.headers.get("sec-websocket-protocol"));
     const protocol = offered.includes(SUBPROTOCOL) ? SUBPROTOCOL : undefined;
-    return { protocol, shown: this.#parts.keyring.shownBy(request) };
+    const space = new URL(request.url).searchParams.get("space") ?? "";
+    if (space !== "" && !isSpace(space))
+      return problem("bad_space", "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -");
+    return { protocol, shown: this.#parts.keyring.shownBy(request), ...(space !== "" && { space }) };
   }
 
   opened(socket: Socket, { admission, liveness = true }: OpenedOptions = {}): void {
     const connection = new Connection(socket, this.#parts, {
       shown: admission?.shown ?? this.#parts.keyring.judge(undefined),
+      space: admission?.space,
       hasHeartbeat: liveness,
       onClosed: () => this.#connections.delete(socket.id),
     });
     this.#connections.set(socket.id, connection);
     if (this.#isDraining) connection.drain(returnAfterMs());
+  }
+
+  /** A socket from an earlier life of this program, with what it remembered. All of them come before `resume`. */
+  reopened(socket: Socket, memory: ConnectionMemory): void {
+    const connection = new Connection(socket, this.#parts, {
+      shown: memory.shown,
+      space: memory.space,
+      hasHeartbeat: true,
+      onClosed: () => this.#connections.delete(socket.id),
+      memory,
+    });
+    this.#connections.set(socket.id, connection);
+  }
+
+  /** Loads the space now: sessions without a socket end in this step, and whoever is next in line is granted. */
+  resume(space: string): void {
+    this.#board(space)?.port.submit({ kind: "tick" });
   }
 
   message(socket: Socket, text: string): void {
@@ -223,6 +267,7 @@ export class Host {
       receiver,
       options,
       serialFloor: store.durable ? 0 : this.#serialFloor,
+      forgetEveryMs: this.#ports.hibernation?.forgetEveryMs,
       onError,
       onStored: () => {
         if (this.#failedSpace === name) this.#failedSpace = undefined;

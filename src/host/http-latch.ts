@@ -17,6 +17,8 @@ import { CALLER_MARK, type Switchboard } from "./switchboard.ts";
 
 export interface CallVariables {
   Variables: { credential: Credential; space: string };
+  /** Who calls, where that is known without a key: it comes from within the program. */
+  Bindings: { credential?: Credential };
 }
 export type CallApp = Hono<CallVariables>;
 type Call = Context<CallVariables>;
@@ -26,6 +28,7 @@ export interface GrantTold {
   readonly space: string;
   readonly from: string;
   readonly request: string;
+  readonly hasWaited: boolean;
 }
 
 export interface Grants {
@@ -76,8 +79,9 @@ async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Re
     return body.on_timeout === "ok" ? json({ status: "timeout" }) : waitIsOver(call, parts, key);
   }
   if (answer.kind !== "granted") return failed(answer, key);
-  const grant = { space: call.var.space, from, request };
-  if (hasWaited && (await hasHungUp(signal))) {
+  const grant = { space: call.var.space, from, request, hasWaited };
+  // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
+  if (hasWaited && parts.hibernation === undefined && (await hasHungUp(signal))) {
     grants.takeBack(grant);
     return failed({ kind: "gone" });
   }

@@ -91,7 +91,7 @@ function addGates(app: CallApp, parts: HostParts): void {
     return undefined;
   });
   app.use("/v1/*", async (call, next) => {
-    const credential = authenticate(call.req.raw);
+    const credential = call.env?.credential ?? authenticate(call.req.raw);
     if (credential instanceof Response) return credential;
     if (parts.isDraining()) return draining();
     const now = clock.now();
@@ -105,7 +105,10 @@ function addGates(app: CallApp, parts: HostParts): void {
 }
 
 /** Checked before anything happens, also on upgrades: browsers send more than a page is allowed to read. */
-export function refusePage(request: Request, { settings, keyring }: HostParts): Response | undefined {
+export function refusePage(
+  request: Request,
+  { settings, keyring }: Pick<HostParts, "settings" | "keyring">,
+): Response | undefined {
   if (keyring.isEmpty && settings.loopbackHostsOnly && !isLoopback(request)) {
     return problem("forbidden", "without API keys only loopback names are served");
   }
@@ -113,11 +116,11 @@ export function refusePage(request: Request, { settings, keyring }: HostParts): 
   return problem("forbidden", "this origin is not allowed");
 }
 
-function unauthenticated(): Response {
+export function unauthenticated(): Response {
   return problem("unauthenticated", "a valid API key is needed", {}, { "www-authenticate": "Bearer" });
 }
 
-function isCredential(shown: Shown): shown is Credential {
+export function isCredential(shown: Shown): shown is Credential {
   return shown !== "none" && shown !== "wrong";
 }
 

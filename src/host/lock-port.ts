@@ -4,6 +4,7 @@
  */
 
 import type { Command, Effect, EngineCounts } from "../core/index.ts";
+import type { Image } from "../core/record.ts";
 
 export interface LockPort {
   /** Takes the command and returns; what it brings about is told to the receiver, now or later. Never throws for what a client did. */
@@ -21,6 +22,10 @@ export interface LockReceiver {
    * happened, and sessions must come back to learn what is left.
    */
   stopped(): void;
+  /** The space is loaded, and this is what the store had; told once, after what loading brought about. */
+  restored?(image: Image): void;
+  /** Whether a connection from an earlier life of this program speaks for the session. */
+  isConnected?(session: string): boolean;
   /** Whether nobody listens: no session has a connection, no call waits. */
   readonly isVacant: boolean;
 }

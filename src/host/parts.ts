@@ -3,7 +3,7 @@
 import type { Keyring } from "./auth.ts";
 import type { KeyNames } from "./keys.ts";
 import type { Metrics } from "./metrics.ts";
-import type { Clock, Mint, Store } from "./ports.ts";
+import type { Clock, Hibernation, Mint, Share, Store } from "./ports.ts";
 import type { HostSettings } from "./settings.ts";
 import type { Switchboard } from "./switchboard.ts";
 import type { Timers } from "./timers.ts";
@@ -20,6 +20,8 @@ export interface HostParts {
   readonly keys: KeyNames;
   readonly wire: Wire;
   readonly onError: OnError;
+  readonly hibernation: Hibernation | undefined;
+  readonly share: Share | undefined;
   /** Whether the host takes no new work any more. */
   isDraining(): boolean;
   /**

@@ -4,12 +4,15 @@
  */
 
 import type { Change, Image } from "../core/record.ts";
+import type { ConnectionMemory } from "./memory.ts";
 
 export interface Clock {
   /** Monotonic ms, with fractions: rounding would let leases end early. All leases are counted on it. */
   now(): number;
   /** Wall clock, ms since the epoch: for display, and for deadlines that must survive a restart. */
   wall(): number;
+  /** Set when both are the same clock: an instant then means the same after a restart, to the ms. */
+  readonly isWall?: true;
 }
 
 /** The host's one timer. */
@@ -64,4 +67,26 @@ export interface Socket {
   close(code: number, reason: string): void;
   /** Bytes taken but not yet sent, as far as the runtime tells. */
   readonly buffered: number;
+  /** When the runtime itself last answered a `pong` that the host was not shown; in `Clock.now()` time. */
+  readonly heardAt?: number | undefined;
+  /** Where sockets outlive the program's memory: keeps what `host.reopened` needs; undefined: nothing, it is over. */
+  remember?(memory: ConnectionMemory | undefined): void;
+}
+
+/** Set where the keys of a space are spread over several hosts: this one has the keys of one part. */
+export interface Share {
+  readonly part: number;
+  readonly spread: number;
+}
+
+/** Set where the program's memory can vanish while its sockets live on, and calls live on when their caller is gone. */
+export interface Hibernation {
+  /** All sockets are pinged together, so that one wake-up does for all: this long after each multiple of the interval. */
+  readonly pingPhaseMs: number;
+  /** A grant to a caller that had to wait is taken back when its delivery is not confirmed for so long. */
+  readonly confirmMs: number;
+  /** How long a caller whose call broke off may come back, under its request id, for its place in the queue. */
+  readonly returnMs: number;
+  /** What ended is forgotten in groups, at multiples of this, since each wake-up costs. */
+  readonly forgetEveryMs: number;
 }

@@ -3,6 +3,7 @@
 import type { Effect } from "../core/index.ts";
 import { PROTOCOL_VERSION } from "../protocol/limits.ts";
 import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
+import { partOf } from "../protocol/spread.ts";
 import { type Credential, isPermitted } from "./auth.ts";
 import { type AskingFrame, commandOf, permissionFor } from "./commands.ts";
 import type { HostParts } from "./parts.ts";
@@ -50,6 +51,7 @@ export class Session {
       ping: hasHeartbeat ? settings.heartbeatMs : 0,
       deadline: hasHeartbeat ? settings.deadlineMs : 0,
       grace: this.graceMs,
+      ...this.#parts.share,
     } as const;
     if (effect.kind === "opened") return { ...welcome, resumed: false };
     return { ...welcome, resumed: true, claims: effect.claims.map((claim) => wire.claim(claim)) };
@@ -57,7 +59,11 @@ export class Session {
 
   /** Submits what the frame asks for; gives the answer where the host can give it alone. */
   ask(frame: AskingFrame): ServerFrame | undefined {
-    const { keys, mint } = this.#parts;
+    const { keys, mint, share } = this.#parts;
+    if (share !== undefined && "key" in frame && partOf(frame.key, share.spread) !== share.part) {
+      const detail = `this connection is for part ${share.part} of ${share.spread}, and the key belongs to another`;
+      return refusedFrame(frame.id, "misdirected", detail);
+    }
     const permission = permissionFor(frame);
     if (permission !== undefined && !isPermitted(this.facts.credential, permission)) {
       return refusedFrame(frame.id, "forbidden", `this API key has not the permission to ${permission}`);

@@ -55,6 +55,23 @@ export class Sessions {
     return true;
   }
 
+  /** The session was opened in an earlier life of this program, and its connection lives. */
+  seat(line: SessionLine, session: string): void {
+    this.#seats.set(session, { line, entering: [], isLive: true });
+  }
+
+  isSeated(session: string): boolean {
+    return this.#seats.get(session)?.line !== undefined;
+  }
+
+  /** Ends the connections whose sessions the store does not know. */
+  restored(known: ReadonlySet<string>): void {
+    for (const [session, { line, isLive }] of this.#seats) {
+      if (line === undefined || !isLive || known.has(session)) continue;
+      this.lifecycle({ kind: "session_ended", to: session, reason: "dropped" });
+    }
+  }
+
   /** The connection is over. */
   left(line: SessionLine, session: string): void {
     const seat = this.#seats.get(session);

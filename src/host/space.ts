@@ -18,6 +18,8 @@ export interface SpaceParts {
   readonly options: EngineOptions;
   /** Numbers given out are above this one. */
   readonly serialFloor: number;
+  /** What ended is forgotten in groups, at multiples of this; undefined: as soon as it may be. */
+  readonly forgetEveryMs?: number | undefined;
   readonly onError: (error: unknown, about: { readonly where: string }) => void;
   /** The space is loaded, or a batch is committed: the store answers. */
   readonly onStored: () => void;
@@ -44,6 +46,8 @@ export class Space implements LockPort, Timed {
   #times: number[] = [];
   /** No number above this one may leave before it is reserved. */
   #serialReserved = 0;
+  /** As long as none above it was given out, nothing has to be reserved: a space that only forgets writes no more than that. */
+  #serialLoaded = 0;
   /** Set while the store is at work: commands gather meanwhile and share the next commit. */
   #underWay: Promise<void> | undefined;
   #isPumping = false;
@@ -122,17 +126,21 @@ export class Space implements LockPort, Timed {
   }
 
   #restore(stored: StoredSpace): void {
-    const { clock, options, serialFloor } = this.#parts;
+    const { clock, options, serialFloor, receiver } = this.#parts;
     const serial = Math.max(stored.serial, serialFloor);
     const now = clock.now();
     const engine = new Engine({ ...options, serial });
     engine.restore(stored.image, now, this.#outbox);
-    // Their connections ended with the process that had them.
-    for (const { id } of stored.image.sessions) engine.step({ kind: "drop", session: id }, now, this.#outbox);
+    // Their connections ended with the process that had them, where they do not outlive it.
+    for (const { id } of stored.image.sessions) {
+      if (receiver.isConnected?.(id) !== true) engine.step({ kind: "drop", session: id }, now, this.#outbox);
+    }
     this.#parts.onStored();
     this.#serialReserved = serial;
+    this.#serialLoaded = serial;
     this.#engine = engine;
     this.#commit(engine);
+    if (!this.#isOver) receiver.restored?.(stored.image);
   }
 
   /** Serves all commands that are there, with one commit. */
@@ -161,7 +169,7 @@ export class Space implements LockPort, Timed {
     const { changes, changeCount } = this.#outbox;
     // A batch that is written anyway also refills the reserve, before it is used up.
     const floor = changeCount === 0 ? this.#serialReserved : this.#serialReserved - SERIAL_BLOCK / 2;
-    const isReserving = engine.serial > floor;
+    const isReserving = engine.serial > floor && engine.serial > this.#serialLoaded;
     if (changeCount === 0 && !isReserving) {
       this.#deliver();
       return;
@@ -212,7 +220,7 @@ export class Space implements LockPort, Timed {
   }
 
   #rest(engine: Engine): void {
-    const deadline = engine.nextDeadline();
+    const deadline = engine.nextDeadline(this.#parts.forgetEveryMs);
     this.#parts.timers.setBy(this, deadline);
     if (deadline !== Number.POSITIVE_INFINITY || !this.#parts.receiver.isVacant) return;
     const { claims, sessions, remembered } = engine.counts();

@@ -1,6 +1,7 @@
 /** Where the effects of one space go: to the session's connection, or to the HTTP call that waits. */
 
 import type { Command, Effect } from "../core/index.ts";
+import type { Image } from "../core/record.ts";
 import { Calls } from "./calls.ts";
 import type { LockPort, LockReceiver } from "./lock-port.ts";
 import type { HostParts } from "./parts.ts";
@@ -38,6 +39,15 @@ export class Switchboard implements LockReceiver {
     } else {
       this.sessions.effect(effect);
     }
+  }
+
+  restored({ sessions, claims }: Image): void {
+    this.sessions.restored(new Set(sessions.map(({ id }) => id)));
+    this.calls.restored(claims);
+  }
+
+  isConnected(session: string): boolean {
+    return this.sessions.isSeated(session);
   }
 
   stopped(): void {

@@ -34,6 +34,7 @@ export const PROBLEMS = {
   too_large: { status: 413, title: "Too large", retryable: false },
   upgrade_required: { status: 426, title: "A WebSocket upgrade is needed here", retryable: false },
   protocol_version: { status: 426, title: "Another protocol version is needed", retryable: false },
+  misdirected: { status: 421, title: "Another part of the space has the key", retryable: false },
   request_mismatch: {
     status: 422,
     title: "This request id was used with other arguments",

@@ -22,6 +22,9 @@ export interface Welcome {
   readonly deadline: number;
   /** What was granted of the grace asked for, ms. */
   readonly grace: number;
+  /** Set where the keys of the space are spread over so many parts: this connection is for the keys of one. See `partOf`. */
+  readonly spread?: number;
+  readonly part?: number;
   readonly resumed: boolean;
   /** `resumed` only: all claims of the session. What is not here is gone. */
   readonly claims?: readonly ClaimTold[];

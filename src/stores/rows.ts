@@ -98,6 +98,7 @@ export function readSession(id: unknown, text: unknown, clock: Clock): SessionRe
  * restart, but never ends early.
  */
 function toWall(instant: number, clock: Clock): number | null {
+  if (clock.isWall === true) return instant === Number.POSITIVE_INFINITY ? null : instant;
   return instant === Number.POSITIVE_INFINITY ? null : Math.ceil(instant - clock.now() + clock.wall()) + 1;
 }
 

@@ -17,9 +17,17 @@ export const TABLES: readonly string[] = [
     PRIMARY KEY (space, id)) STRICT, WITHOUT ROWID`,
 ];
 
+export interface SqliteOptions {
+  /** This is no start: the program's memory was lost, and its connections were not. */
+  readonly isWake?: boolean;
+  /** Counts the start only when somebody asks for its number: whoever never does saves a write. */
+  readonly isLazy?: boolean;
+}
+
 export class SqliteStore implements Store {
   readonly durable = true;
-  readonly epoch: number;
+  readonly #options: SqliteOptions;
+  #epoch: number | undefined;
   readonly #driver: SqlDriver;
   readonly #clock: Clock;
   readonly #putClaim: SqlStatement;
@@ -32,7 +40,8 @@ export class SqliteStore implements Store {
   readonly #serial: SqlStatement;
 
   /** Takes over a driver whose database already has the tables. */
-  constructor(driver: SqlDriver, clock: Clock) {
+  constructor(driver: SqlDriver, clock: Clock, options: SqliteOptions = {}) {
+    this.#options = options;
     this.#driver = driver;
     this.#clock = clock;
     this.#putClaim = driver.prepare(
@@ -49,7 +58,11 @@ export class SqliteStore implements Store {
     this.#claims = driver.prepare("SELECT ticket, record FROM claim WHERE space = ? ORDER BY ticket");
     this.#sessions = driver.prepare("SELECT id, record FROM session WHERE space = ?");
     this.#serial = driver.prepare("SELECT serial FROM space WHERE name = ?");
-    this.epoch = this.#nextEpoch();
+    if (options.isLazy !== true) this.#epoch = this.#nextEpoch();
+  }
+
+  get epoch(): number {
+    return (this.#epoch ??= (this.#options.isWake === true ? this.#lastEpoch() : undefined) ?? this.#nextEpoch());
   }
 
   load(space: string): StoredSpace {
@@ -99,6 +112,11 @@ export class SqliteStore implements Store {
         this.#dropSession.run(space, change.session);
         return;
     }
+  }
+
+  #lastEpoch(): number | undefined {
+    const last = this.#driver.prepare("SELECT epoch FROM start").all()[0]?.["epoch"];
+    return last === undefined ? undefined : Number(last);
   }
 
   #nextEpoch(): number {

@@ -4,7 +4,7 @@ import { Random } from "../simulation/random.ts";
 import { Caller } from "./caller.ts";
 import { Ledger } from "./ledger.ts";
 import { CallerLoad, type Loaded, SessionLoad } from "./load.ts";
-import { RUNTIMES } from "./runtimes.ts";
+import { RUNTIMES, workers } from "./runtimes.ts";
 import { startServer, temporaryFolder } from "./server.ts";
 import { openSession, openSocket } from "./socket.ts";
 
@@ -12,9 +12,9 @@ const ROUNDS = 10;
 const LOAD_MIN_MS = 50;
 const LOAD_MAX_MS = 350;
 
-describe.each(RUNTIMES)("on $name", (runtime) => {
+describe.each([...RUNTIMES, workers])("on $name", (runtime) => {
   test("what was answered before kill -9 is true after it", async () => {
-    using folder = temporaryFolder();
+    using folder = temporaryFolder(runtime);
     await using first = await startServer(runtime, { folder: folder.path });
     const caller = new Caller(first.url);
     const { body: held } = await caller.acquire("http", { ttl: 60_000, request_id: "once" });
@@ -64,7 +64,7 @@ describe.each(RUNTIMES)("on $name", (runtime) => {
   });
 
   test("a client hears that its lock is lost with the server, and has it anew from the next", async () => {
-    using folder = temporaryFolder();
+    using folder = temporaryFolder(runtime);
     await using first = await startServer(runtime, { folder: folder.path });
     await using client = connect(first.url);
     const lock = await client.acquire("key");
@@ -95,7 +95,7 @@ describe.each(RUNTIMES)("on $name", (runtime) => {
       ...["d", "e"].map((name) => new SessionLoad(name, true, ledger, random)),
       ...["f", "g"].map((name) => new SessionLoad(name, false, ledger, random)),
     ];
-    using folder = temporaryFolder();
+    using folder = temporaryFolder(runtime);
     let epoch = 0;
     for (let round = 0; round < ROUNDS; round++) {
       const { fenceMax } = ledger;

@@ -9,8 +9,15 @@ import { openSession, openSocket } from "./socket.ts";
 import { freshKey, type Subject } from "./subject.ts";
 
 const DRAIN_MAX_MS = 5000;
+const FILE_IN_NO_FOLDER: [string, Record<string, string>, string] = [
+  "a file in no folder",
+  { LATCHKEY_DB: "no/such/folder/latchkey.db" },
+  "no/such/folder",
+];
 
 export function operation(subject: Subject): void {
+  const { hasAdapters } = subject.runtime;
+  const testFile = hasAdapters ? test : () => undefined;
   const caller = (): Caller => new Caller(subject.url);
 
   test("a server says that it lives and that it is ready", async () => {
@@ -55,7 +62,7 @@ export function operation(subject: Subject): void {
     ["a key that is too short", { LATCHKEY_KEYS: "hunter2" }, "LATCHKEY_KEYS"],
     ["an origin with a path", { LATCHKEY_ORIGINS: "https://example.com/app" }, "LATCHKEY_ORIGINS"],
     ["an adapter that does not exist", { LOCK_ADAPTER: "paper" }, "LOCK_ADAPTER"],
-    ["a file in no folder", { LATCHKEY_DB: "no/such/folder/latchkey.db" }, "no/such/folder"],
+    ...(hasAdapters ? [FILE_IN_NO_FOLDER] : []),
   ])("a server does not start with %s, and says why in one line", async (_, env, name) => {
     const { code, output } = await failToStart(subject.runtime, env);
     expect(code).not.toBe(0);
@@ -77,11 +84,11 @@ export function operation(subject: Subject): void {
     });
     using session = await openSocket(server.socketUrl);
     const welcome = await session.hello({ grace: 86_400_000 });
-    expect(welcome).toMatchObject({ ping: 2000, deadline: 7000, grace: 60_000, durable: false });
+    expect(welcome).toMatchObject({ ping: 2000, deadline: 7000, grace: 60_000, durable: !hasAdapters });
     const held = await new Caller(server.url).acquire("key");
     expect(held.body).toMatchObject({ key: "key", ttl: 5000 });
     expect((await session.ask({ t: "list" }, "list")).keys).toMatchObject([{ key: "key" }]);
-    expect((await new Caller(server.url).request("GET", "/readyz")).body).toMatchObject({ durable: false });
+    expect((await new Caller(server.url).request("GET", "/readyz")).body).toMatchObject({ durable: !hasAdapters });
   });
 
   test("in its quarantine a server grants nothing, and afterwards in order", async () => {
@@ -110,7 +117,7 @@ export function operation(subject: Subject): void {
     expect(output.trimEnd().split("\n")).toHaveLength(1);
   });
 
-  test("a file has one server: the second does not start, and the first does not notice", async () => {
+  testFile("a file has one server: the second does not start, and the first does not notice", async () => {
     using folder = temporaryFolder();
     const env = { LATCHKEY_DB: join(folder.path, "locks.db") };
     await using first = await startServer(subject.runtime, { env });
@@ -122,7 +129,7 @@ export function operation(subject: Subject): void {
     expect((await new Caller(first.url).release("key", { token: body.token })).status).toBe(200);
   });
 
-  test("a file of another program is refused and left as it is", async () => {
+  testFile("a file of another program is refused and left as it is", async () => {
     using folder = temporaryFolder();
     const path = join(folder.path, "precious.txt");
     writeFileSync(path, "a text that is no database, and long enough to be taken for one ".repeat(10));

@@ -108,7 +108,9 @@ export function repeats(subject: Subject): void {
     await two.queue(key, { id: "a" });
   });
 
-  test("a caller that hangs up while waiting leaves the queue within 100 ms", async () => {
+  const testHangUp = subject.runtime.seesHangUps ? test : () => undefined;
+
+  testHangUp("a caller that hangs up while waiting leaves the queue within 100 ms", async () => {
     const timesMs: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const key = freshKey();
@@ -157,7 +159,7 @@ export function repeats(subject: Subject): void {
     for (const key of keys) expect(await session.status(key)).toMatchObject({ status: "held", waiting: 0 });
   });
 
-  test("after a hang-up the request id is fresh again", async () => {
+  testHangUp("after a hang-up the request id is fresh again", async () => {
     const [key, id] = [freshKey(), freshKey()];
     using session = await openSession(subject.socketUrl);
     await session.acquire(key);

@@ -26,7 +26,7 @@ export interface Server extends AsyncDisposable {
 
 /** Resolves when the server has printed its address: from then on it accepts connections. */
 export async function startServer(runtime: Runtime, options: StartOptions = {}): Promise<Server> {
-  const own = options.folder === undefined ? temporaryFolder() : undefined;
+  const own = options.folder === undefined ? temporaryFolder(runtime) : undefined;
   const child = launch(runtime, options, options.folder ?? own?.path);
   const kill = (): Promise<Ended> => child.kill();
   const dispose = async (): Promise<void> => {
@@ -57,15 +57,15 @@ export async function failToStart(
   runtime: Runtime,
   env: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: number | null; readonly output: string }> {
-  using folder = temporaryFolder();
+  using folder = temporaryFolder(runtime);
   await using child = launch(runtime, { env }, folder.path);
   const { code } = await child.ended;
   return { code, output: child.output };
 }
 
 /** Gone, with all that is in it, when it is disposed of. */
-export function temporaryFolder(): ReturnType<typeof mkdtempDisposableSync> {
-  return mkdtempDisposableSync(join(tmpdir(), "latchkey-"));
+export function temporaryFolder(runtime?: Runtime): ReturnType<typeof mkdtempDisposableSync> {
+  return mkdtempDisposableSync(join(runtime?.folderIn ?? tmpdir(), "latchkey-"));
 }
 
 function launch(runtime: Runtime, { env = {}, within = [] }: StartOptions, folder: string | undefined): Child {

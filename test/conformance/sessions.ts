@@ -17,8 +17,8 @@ export function sessions(subject: Subject): void {
       space: "default",
       epoch: expect.any(Number),
       durable: expect.any(Boolean),
-      ping: 5000,
-      deadline: 15_000,
+      ping: subject.runtime.pingMs,
+      deadline: subject.runtime.deadlineMs,
       grace: 0,
       resumed: false,
     });

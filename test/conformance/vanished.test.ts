@@ -4,7 +4,7 @@ import { Child } from "./child.ts";
 import { figure } from "./figures.ts";
 import { Network, networkImpossible } from "./network.ts";
 import { type Puppet, startPuppet } from "./puppets.ts";
-import { type Runtime, RUNTIMES } from "./runtimes.ts";
+import { type Runtime, RUNTIMES, workers } from "./runtimes.ts";
 import { type Server, startServer } from "./server.ts";
 
 const PING_MS = 300;
@@ -22,7 +22,7 @@ interface Scene {
 const impossible = networkImpossible();
 if (impossible !== undefined) console.log(impossible);
 
-describe.each(RUNTIMES)("on $name", (runtime) => {
+describe.each([...RUNTIMES, workers])("on $name", (runtime) => {
   test.for([
     ["while nothing is sent to it", false],
     ["while the server goes on sending to it", true],

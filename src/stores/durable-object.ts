@@ -1,0 +1,75 @@
+/** The SQLite of a Durable Object. Writes of one turn leave together, and nothing is sent before they are durable. */
+
+import type { Batch, Clock, Store, StoredSpace } from "../host/ports.ts";
+import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
+import { serialFromClock } from "./serial.ts";
+import { SqliteStore, TABLES } from "./sqlite.ts";
+
+/** What is used of `ctx.storage`. */
+export interface ObjectStorage {
+  readonly sql: { exec(query: string, ...bindings: SqlValue[]): { toArray(): SqlRow[] } };
+  transactionSync<T>(work: () => T): T;
+}
+
+export interface ObjectStoreOptions {
+  readonly clock: Clock;
+  /** The object's memory was lost, and its sockets were not. */
+  readonly isWake: boolean;
+}
+
+/**
+ * Makes its tables with the first write: whoever only asks about an object that was never used writes nothing, and a row
+ * written costs a thousand times what a row read costs.
+ */
+export class ObjectStore implements Store {
+  readonly durable = true;
+  readonly #driver: SqlDriver;
+  readonly #clock: Clock;
+  readonly #store: SqliteStore;
+  #hasTables: boolean;
+
+  constructor(storage: ObjectStorage, { clock, isWake }: ObjectStoreOptions) {
+    this.#driver = objectDriver(storage);
+    this.#clock = clock;
+    this.#store = new SqliteStore(this.#driver, clock, { isWake, isLazy: true });
+    const tables = this.#driver.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'claim'");
+    this.#hasTables = tables.all().length > 0;
+  }
+
+  get epoch(): number {
+    this.#makeTables();
+    return this.#store.epoch;
+  }
+
+  load(space: string): StoredSpace {
+    if (this.#hasTables) return this.#store.load(space);
+    return { image: { claims: [], sessions: [] }, serial: serialFromClock(this.#clock.wall()) };
+  }
+
+  commit(space: string, batch: Batch): void {
+    this.#makeTables();
+    this.#store.commit(space, batch);
+  }
+
+  close(): void {}
+
+  #makeTables(): void {
+    if (this.#hasTables) return;
+    this.#driver.transaction(() => {
+      for (const table of TABLES) this.#driver.prepare(table).run();
+    });
+    this.#hasTables = true;
+  }
+}
+
+/** A Durable Object prepares a statement when it runs, keeps it by its text, and knows no BEGIN. */
+function objectDriver(storage: ObjectStorage): SqlDriver {
+  return {
+    prepare: (query) => ({
+      run: (...values) => void storage.sql.exec(query, ...values).toArray(),
+      all: (...values) => storage.sql.exec(query, ...values).toArray(),
+    }),
+    transaction: (work) => storage.transactionSync(work),
+    close() {},
+  };
+}

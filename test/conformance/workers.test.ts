@@ -1,0 +1,4 @@
+import { workers } from "./runtimes.ts";
+import { conformance } from "./suite.ts";
+
+conformance(workers);

@@ -1,0 +1,79 @@
+/** A space over several objects, behind one URL and one client. */
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect } from "../../src/client/index.ts";
+import { partOf } from "../../src/protocol/spread.ts";
+import { Caller } from "../conformance/caller.ts";
+import { workers } from "../conformance/runtimes.ts";
+import { type Server, startServer } from "../conformance/server.ts";
+import { openSession } from "../conformance/socket.ts";
+
+const SPREAD = 4;
+const KEYS = Array.from({ length: 20 }, (_, i) => `key-${String(i).padStart(2, "0")}`);
+
+let server: Server;
+let caller: Caller;
+
+beforeAll(async () => {
+  server = await startServer(workers, { env: { LATCHKEY_SPREAD: String(SPREAD) } });
+  caller = new Caller(server.url);
+});
+
+afterAll(() => server[Symbol.asyncDispose]());
+
+test("calls go to the part that has the key, and the list is of all parts, page by page and in order", async () => {
+  for (const key of KEYS) expect((await caller.acquire(key)).status).toBe(200);
+  for (const key of KEYS) expect((await caller.acquire(key, { timeout: 0 })).status).toBe(408);
+  expect(new Set(KEYS.map((key) => partOf(key, SPREAD))).size).toBe(SPREAD);
+  const seen: string[] = [];
+  let after = "";
+  do {
+    const { body } = await caller.request("GET", `/v1/latch?count=6${after === "" ? "" : `&after=${after}`}`);
+    seen.push(...body.keys.map(({ key }: { key: string }) => key));
+    after = body.next ?? "";
+  } while (after !== "");
+  expect(seen).toEqual(KEYS);
+  const { body: metrics } = await caller.request("GET", "/metrics");
+  expect(metrics).toContain(`latchkey_acquires_total{result="granted"} ${KEYS.length}`);
+  expect(metrics).toContain(`latchkey_keys ${KEYS.length}`);
+});
+
+test("a client is one session in its API, whatever the keys", async () => {
+  await using client = connect(server.url, { space: "clients" });
+  await using other = connect(server.url, { space: "clients" });
+  const locks = await Promise.all(KEYS.map((key) => client.acquire(key)));
+  expect(client.connection).toBe("connected");
+  expect(await other.tryAcquire(KEYS[0]!)).toBeNull();
+  const waiting = other.acquire(KEYS[3]!);
+  expect((await client.list()).keys.map(({ key }) => key)).toEqual(KEYS);
+  await locks[3]!.release();
+  expect((await waiting).fence).toBeGreaterThan(0);
+  await client.withLock(["a", "b", "c", "d"], async ({ locks: held }) => expect(held).toHaveLength(4));
+  await client.close();
+  expect((await other.list()).keys.map(({ key }) => key)).toEqual([KEYS[3]]);
+});
+
+test("a connection for one part says so, and refuses the keys of others", async () => {
+  const url = `${server.socketUrl}?space=raw&part=2`;
+  using session = await openSession(url);
+  const [mine, others] = [
+    KEYS.find((key) => partOf(key, SPREAD) === 2)!,
+    KEYS.find((key) => partOf(key, SPREAD) !== 2)!,
+  ];
+  await session.acquire(mine);
+  const refused = await session.ask({ t: "acquire", key: others }, "refused");
+  expect(refused).toMatchObject({ code: "misdirected", retryable: false });
+  await expect(openSession(`${server.socketUrl}?part=${SPREAD}`)).rejects.toThrow("400");
+});
+
+test("a drain reaches every part", async () => {
+  await using draining = await startServer(workers, { env: { LATCHKEY_SPREAD: String(SPREAD) } });
+  const urls = Array.from({ length: SPREAD }, (_, part) => `${draining.socketUrl}?space=default&part=${part}`);
+  const sessions = await Promise.all(urls.map((url) => openSession(url)));
+  const ended = draining.stop("SIGTERM");
+  for (const session of sessions) {
+    await session.next("draining");
+    expect((await session.closed).code).toBe(1012);
+  }
+  expect(await ended).toEqual({ code: 0, signal: null });
+});
