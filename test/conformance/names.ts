@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Caller } from "./caller.ts";
-import { openSession } from "./socket.ts";
+import { openSession, openSocket } from "./socket.ts";
 import { freshKey, type Subject } from "./subject.ts";
 
 export function names(subject: Subject): void {
@@ -105,5 +105,25 @@ export function names(subject: Subject): void {
     const path = `/v1/latch/${freshKey()}/acquire?space=${encodeURIComponent(space)}`;
     const answer = await new Caller(subject.url).request("POST", path, {});
     expect(answer).toMatchObject({ status: 400, body: { code: "bad_space" } });
+  });
+
+  test("a space may be named in the URL of a session, and then in its hello no other", async () => {
+    const url = `${subject.socketUrl}?space=in-url`;
+    const key = freshKey();
+    using session = await openSocket(url);
+    expect(await session.hello()).toMatchObject({ space: "in-url" });
+    await session.acquire(key);
+    using same = await openSession(url, { space: "in-url" });
+    expect((await same.status(key)).status).toBe("held");
+    using other = await openSocket(url);
+    other.send({ t: "hello", v: 1, space: "another" });
+    expect((await other.next("error")).code).toBe("bad_space");
+    expect((await other.closed).code).toBe(4400);
+    await expect(openSocket(`${subject.socketUrl}?space=a%20b`)).rejects.toThrow("400");
+  });
+
+  test("an empty space in the URL is the default", async () => {
+    using session = await openSocket(`${subject.socketUrl}?space=`);
+    expect(await session.hello()).toMatchObject({ space: "default" });
   });
 }
