@@ -12,6 +12,8 @@ import { openSession } from "../conformance/socket.ts";
 
 const ROUNDS = 5;
 const KILL_MAX_MS = 100;
+/** Workerd puts an object to sleep 10 s after its last event, and looks now and then. */
+const ASLEEP_AFTER_MS = 15_000;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const harness = createTestHarness({ root, workers: [{ configPath: "wrangler.jsonc" }] });
 
@@ -95,6 +97,30 @@ test("a caller that died while it waited holds for moments, and not for its ttl"
     timesMs.push(performance.now() - startedAt);
   }
   expect(figure(workers, "the turn of a caller that died while it waited", timesMs)).toBeLessThan(KILL_MAX_MS);
+});
+
+test("an object goes to sleep by itself, also under a session that the Worker passes on", async () => {
+  const env = { LATCHKEY_HEARTBEAT: "10m", LATCHKEY_DEADLINE: "1h" };
+  await using server = await startServer(workers, { env });
+  const caller = new Caller(server.url);
+  using direct = await openSession(`${server.socketUrl}?space=default`);
+  using bridged = await openSession(server.socketUrl);
+  const held = await direct.acquire("a");
+  const waiting = await bridged.queue("a");
+  // What it has counted it keeps in memory: the only thing that it has after a sleep no more.
+  const grants = async (): Promise<boolean> => {
+    const { body } = await caller.request("GET", "/metrics");
+    return body.includes('latchkey_acquires_total{result="granted"}');
+  };
+  expect(await grants()).toBe(true);
+  // Twice, for the case that a ping fell into the first time.
+  for (let times = 0; times < 2; times++) {
+    await new Promise((resolve) => setTimeout(resolve, ASLEEP_AFTER_MS));
+    if (!(await grants())) break;
+  }
+  expect(await grants()).toBe(false);
+  await direct.release(held);
+  await bridged.granted(waiting);
 });
 
 test("a caller that waited and lives keeps its lock", async () => {
