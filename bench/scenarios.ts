@@ -30,26 +30,26 @@ const base = { shape: "cycles", keys: "hot", holdMs: 0, readers: 0, limit: undef
 export const POLLING_SLICE_MS = 1_500;
 
 function hot(clients: number): Scenario {
-  return { ...base, name: `hot key, ${clients}`, clients };
+  return { ...base, name: `hot key ${clients}`, clients };
 }
 
 function drain(clients: number): Scenario {
-  return { ...base, name: `drain, ${clients}`, shape: "drain", clients };
+  return { ...base, name: `drain ${clients}`, shape: "drain", clients };
 }
 
 function storm(sessions: number): Scenario {
-  return { ...base, name: `drop storm, ${sessions}`, shape: "storm", clients: sessions, keys: "own" };
+  return { ...base, name: `drop storm ${sessions}`, shape: "storm", clients: sessions, keys: "own" };
 }
 
 function alone(clients: number): Scenario {
-  return { ...base, name: `uncontended, ${clients}`, clients, keys: "own", floor: "echo" };
+  return { ...base, name: `uncontended ${clients}`, clients, keys: "own", floor: "echo" };
 }
 
 const MIXED: readonly Scenario[] = [
-  { ...base, name: "hot key, 16, held 1 ms", clients: 16, holdMs: 1 },
+  { ...base, name: "held 1 ms", clients: 16, holdMs: 1 },
   { ...base, name: "readers and a writer", clients: 16, readers: 15, holdMs: 1 },
   { ...base, name: "semaphore of 4", clients: 16, readers: 16, limit: 4, holdMs: 1 },
-  { ...base, name: "Zipf, 64 keys", clients: 64, keys: 64 },
+  { ...base, name: "zipf 64 keys", clients: 64, keys: 64 },
 ];
 
 export function fullRun(sessions: number): Run {

@@ -10,21 +10,32 @@ interface Column {
   readonly of: (row: Row) => string;
 }
 
+export interface Cells {
+  readonly titles: readonly string[];
+  readonly lines: readonly (readonly string[])[];
+}
+
+export function cellsOf(scenario: Scenario, rows: readonly Row[]): Cells {
+  const columns = columnsOf(scenario).map(({ title, of }) => ({ title, cells: rows.map(of) }));
+  // A column that says nothing of anybody is only in the way.
+  const told = columns.filter(({ cells }, index) => index === 0 || cells.some((cell) => cell !== ""));
+  return {
+    titles: told.map(({ title }) => title),
+    lines: rows.map((_row, index) => told.map(({ cells }) => cells[index] ?? "")),
+  };
+}
+
 export function block(scenario: Scenario, all: readonly Row[]): string {
   const rows = all.filter((row) => row.scenario === scenario.name);
   const measured = rows.filter((row) => row.figures !== undefined && row.invalid === undefined);
-  const columns = columnsOf(scenario);
-  const cells = measured.map((row) => columns.map((column) => column.of(row)));
-  const widths = columns.map(({ title }, index) =>
-    Math.max(title.length, ...cells.map((line) => line[index]?.length ?? 0)),
-  );
-  const line = (texts: readonly string[]): string =>
+  const { titles, lines } = cellsOf(scenario, measured);
+  const widths = titles.map((title, index) => Math.max(title.length, ...lines.map((line) => line[index]?.length ?? 0)));
+  const pad = (texts: readonly string[]): string =>
     texts
       .map((text, index) => (index === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[index] ?? 0)))
       .join("  ");
   const rest = rows.filter((row) => !measured.includes(row)).map(excuse);
-  const titles = line(columns.map(({ title }) => title));
-  return [`\n${scenario.name}`, titles, ...cells.map(line), ...rest].join("\n");
+  return [`\n${scenario.name}`, pad(titles), ...lines.map(pad), ...rest].join("\n");
 }
 
 function excuse({ subject, skipped, invalid }: Row): string {
