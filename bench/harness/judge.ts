@@ -38,7 +38,7 @@ export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number
       notes.push(`${scenario}: the floor ${subject} itself drifted by × ${drift} within the run.`);
     }
   }
-  const bound = rows.filter(({ loadShare }) => (loadShare ?? 0) > 0.85);
+  const bound = rows.filter(({ loadShare, figures }) => (loadShare ?? 0) > 0.85 && figures?.fairness);
   if (bound.length > 0) {
     const names = bound.map(({ scenario, subject }) => `${scenario} · ${subject}`);
     notes.push(`The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}.`);

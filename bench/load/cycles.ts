@@ -11,7 +11,7 @@ export function startCycles(crew: Crew): (ms: number) => Promise<void> {
     cycle(crew, client).catch(crew.broken);
   }
   return async (ms) => {
-    crew.gate.open();
+    crew.gate.open(ms);
     await sleep(ms);
     crew.gate.close();
     await sleep(SETTLE_MS);

@@ -4,9 +4,15 @@ export class Gate {
   #isOpen = false;
   #passedNs = 0;
   #openedAtNs = 0;
+  #closesAtNs = Number.POSITIVE_INFINITY;
   #opened = Promise.withResolvers<void>();
 
+  /**
+   * Looks at the clock: what never leaves the process runs in microtasks alone, and would keep a timer that closes the
+   * gate waiting for ever.
+   */
   get isOpen(): boolean {
+    if (this.#isOpen && monotonicNs() >= this.#closesAtNs) this.close();
     return this.#isOpen;
   }
 
@@ -15,13 +21,15 @@ export class Gate {
     return this.#passedNs + (this.#isOpen ? monotonicNs() - this.#openedAtNs : 0);
   }
 
-  open(): void {
+  open(ms: number = Number.POSITIVE_INFINITY): void {
     this.#openedAtNs = monotonicNs();
+    this.#closesAtNs = this.#openedAtNs + ms * 1e6;
     this.#isOpen = true;
     this.#opened.resolve();
   }
 
   close(): void {
+    if (!this.#isOpen) return;
     this.#passedNs = this.nowNs();
     this.#isOpen = false;
     this.#opened = Promise.withResolvers<void>();

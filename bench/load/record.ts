@@ -41,6 +41,8 @@ export class Record {
   waits: Times = new Times();
   /** Of the current slice. */
   scores: number[] = [];
+  /** Of the current slice: whole passes of a drain. */
+  passes: number[] = [];
   cycles = 0;
   grantCount = 0;
   violations = 0;
@@ -58,6 +60,7 @@ export class Record {
 
   beginSlice(): void {
     this.scores = [];
+    this.passes = [];
     this.cycles = 0;
     this.timeline = [];
   }

@@ -5,7 +5,7 @@ import { driverOf } from "../drivers/all.ts";
 import { median } from "../figures.ts";
 import { Crew } from "./crew.ts";
 import { startCycles } from "./cycles.ts";
-import { drainOnce } from "./drain.ts";
+import { drain } from "./drain.ts";
 import { dropAndRelease } from "./drop.ts";
 import type { Figures, Job, Order, Reply, Slice, Storm } from "./job.ts";
 import { storm } from "./storm.ts";
@@ -38,7 +38,8 @@ class Worker {
     const windowMs = (gate.nowNs() - beganNs) / 1e6;
     const { error } = this.#crew;
     if (error !== undefined) throw error;
-    const { scores, cycles } = record;
+    const { cycles } = record;
+    const scores = record.passes.length > 0 ? record.passes : record.scores;
     if (isWarmUp) record.forgetTimes();
     return {
       windowMs,
@@ -74,8 +75,8 @@ class Worker {
         };
       }
       case "drain":
-        return async () => {
-          await drainOnce(crew);
+        return async (ms) => {
+          await drain(crew, ms);
           return undefined;
         };
       case "drop":
