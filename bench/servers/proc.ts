@@ -2,8 +2,6 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The kernel counts in ticks of this many ms. */
-const TICK_MS = 10;
 const PAGE_BYTES = 4096;
 
 export interface Usage {
@@ -11,10 +9,15 @@ export interface Usage {
   readonly residentBytes: number;
 }
 
+interface Stat {
+  readonly parent: number;
+  readonly residentBytes: number;
+}
+
 /** Of a process with all that it has started: Postgres has one for each connection. */
 export function usageOf(pid: number): Usage | undefined {
   const parents = new Map<number, number>();
-  const usages = new Map<number, Usage>();
+  const usages = new Map<number, Stat>();
   try {
     for (const name of readdirSync("/proc")) {
       if (!/^\d+$/.test(name)) continue;
@@ -27,14 +30,28 @@ export function usageOf(pid: number): Usage | undefined {
     return undefined;
   }
   let total: Usage | undefined;
-  for (const [candidate, usage] of usages) {
+  for (const [candidate, { residentBytes }] of usages) {
     if (!descends(candidate, pid, parents)) continue;
     total = {
-      cpuMs: (total?.cpuMs ?? 0) + usage.cpuMs,
-      residentBytes: (total?.residentBytes ?? 0) + usage.residentBytes,
+      cpuMs: (total?.cpuMs ?? 0) + cpuMsOf(candidate),
+      residentBytes: (total?.residentBytes ?? 0) + residentBytes,
     };
   }
   return total;
+}
+
+/** Thread by thread in ns: in the kernel's ticks of 10 ms, a hundred backends that did little each would have done nothing. */
+function cpuMsOf(pid: number): number {
+  try {
+    let ns = 0;
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      ns += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
+    }
+    return ns / 1e6;
+  } catch {
+    // It has ended meanwhile.
+    return 0;
+  }
 }
 
 function descends(candidate: number, pid: number, parents: ReadonlyMap<number, number>): boolean {
@@ -44,14 +61,13 @@ function descends(candidate: number, pid: number, parents: ReadonlyMap<number, n
   return false;
 }
 
-function readStat(pid: number): (Usage & { readonly parent: number }) | undefined {
+function readStat(pid: number): Stat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name of the program stands in brackets and may hold anything.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return {
       parent: Number(fields[1]),
-      cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
       residentBytes: Number(fields[21]) * PAGE_BYTES,
     };
   } catch {
