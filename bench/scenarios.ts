@@ -45,8 +45,10 @@ function alone(clients: number): Scenario {
   return { ...base, name: `uncontended ${clients}`, clients, keys: "own", floor: "echo" };
 }
 
+const HELD: Scenario = { ...base, name: "held 1 ms", clients: 16, holdMs: 1 };
+const DROP: Scenario = { ...base, name: "drop → next", shape: "drop", clients: 2 };
+
 const MIXED: readonly Scenario[] = [
-  { ...base, name: "held 1 ms", clients: 16, holdMs: 1 },
   { ...base, name: "readers and a writer", clients: 16, readers: 15, holdMs: 1 },
   { ...base, name: "semaphore of 4", clients: 16, readers: 16, limit: 4, holdMs: 1 },
   { ...base, name: "zipf 64 keys", clients: 64, keys: 64 },
@@ -57,9 +59,10 @@ export function fullRun(sessions: number): Run {
     scenarios: [
       ...[1, 128].map(alone),
       ...[2, 16, 128, 1024].map(hot),
+      HELD,
       ...MIXED,
       ...[128, 1024].map(drain),
-      { ...base, name: "drop → next", shape: "drop", clients: 2 },
+      DROP,
       storm(sessions),
     ],
     rounds: 7,
@@ -67,18 +70,10 @@ export function fullRun(sessions: number): Run {
   };
 }
 
+/** One of each kind. */
 export function quickRun(sessions: number): Run {
   return {
-    scenarios: [
-      alone(16),
-      hot(2),
-      hot(16),
-      hot(128),
-      ...MIXED,
-      drain(128),
-      { ...base, name: "drop → next", shape: "drop", clients: 2 },
-      storm(sessions),
-    ],
+    scenarios: [alone(16), hot(16), hot(128), ...MIXED, drain(128), DROP, storm(sessions)],
     rounds: 2,
     sliceMs: 100,
   };

@@ -10,6 +10,8 @@ export interface Ask {
 export interface Held {
   /** The service's own number of the claim's place in line, where it tells one. */
   readonly ticket?: number | undefined;
+  /** The service's own number of the grant, rising, where it tells one. */
+  readonly fence?: number | undefined;
   /** Resolves when the service has acknowledged. */
   release(): Promise<void>;
 }

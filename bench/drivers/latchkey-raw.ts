@@ -19,6 +19,7 @@ interface Frame {
   readonly key: string;
   readonly token: string;
   readonly ticket: number;
+  readonly fence: number;
 }
 
 export const latchkeyRaw: Driver = {
@@ -101,11 +102,12 @@ class RawSession {
     }
   }
 
-  #granted({ id, key, token }: Frame): void {
+  #granted({ id, key, token, fence }: Frame): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     waiting?.resolve({
       ticket: waiting.ticket,
+      fence,
       release: () =>
         new Promise((resolve) => {
           const release = `r${++this.#lastId}`;

@@ -22,8 +22,6 @@ export interface Servers {
   get(kind: ServerKind | "given"): Promise<BenchServer>;
 }
 
-const WARM_UP_MS = 300;
-
 interface Pair {
   readonly subject: Subject;
   readonly floor: Floor | undefined;
@@ -40,16 +38,18 @@ export async function measure(
   servers: Servers,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  const pairs: Pair[] = [];
-  const controls = new Map<string, Party>();
+  const controls = new Map<string, Promise<Party>>();
+  const preparing: Promise<Pair>[] = [];
   for (const subject of subjects) {
     const why = (await whyNot(scenario, subject)) ?? (subject.server && servers.whyMissing(subject.server));
-    if (why === undefined) pairs.push(await prepare(scenario, subject, controls, servers));
+    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers));
     else if (why !== "") rows.push({ scenario: scenario.name, subject: subject.name, floor: undefined, skipped: why });
   }
-  const parties = [...controls.values(), ...pairs.map(({ party }) => party)];
+  const pairs = await Promise.all(preparing);
+  const floors = await Promise.all(controls.values());
+  const parties = [...floors, ...pairs.map(({ party }) => party)];
   if (scenario.shape !== "storm") {
-    for (const party of parties) await party.warmUp(WARM_UP_MS);
+    for (const party of parties) await party.warmUp(turns.sliceMs);
   }
   // What a storm leaves behind is one server's; there is nothing to repeat it against.
   const rounds = scenario.shape === "storm" ? 1 : turns.rounds;
@@ -57,7 +57,8 @@ export async function measure(
     for (const pair of pairs) await turn(pair, turns.sliceMs, round % 2 === 0);
   }
   for (const party of parties) await party.finish();
-  for (const [name, party] of controls) rows.push(controlRow(scenario, name, party));
+  for (const party of floors)
+    rows.push({ scenario: scenario.name, subject: party.name, floor: undefined, ...party.row() });
   rows.push(...pairs.map((pair) => rowOf(scenario, pair)));
   return rows;
 }
@@ -78,17 +79,16 @@ async function whyNot(
 async function prepare(
   scenario: Scenario,
   subject: Subject,
-  controls: Map<string, Party>,
+  controls: Map<string, Promise<Party>>,
   servers: Servers,
 ): Promise<Pair> {
+  const connect = async (who: Subject | Floor): Promise<Party> =>
+    Party.prepare(who, who.server && (await servers.get(who.server)), scenario);
   const floor = floorOf(subject, scenario);
   let control = floor && controls.get(floor.name);
-  if (floor !== undefined && control === undefined) {
-    control = await Party.prepare(floor, floor.server && (await servers.get(floor.server)), scenario);
-    controls.set(floor.name, control);
-  }
-  const party = await Party.prepare(subject, subject.server && (await servers.get(subject.server)), scenario);
-  return { subject, floor, party, control, timeRatios: [], cycleRatios: [] };
+  if (floor !== undefined && control === undefined) controls.set(floor.name, (control = connect(floor)));
+  const [party, against] = await Promise.all([connect(subject), control]);
+  return { subject, floor, party, control: against, timeRatios: [], cycleRatios: [] };
 }
 
 /** The two right after one another, now one and now the other first: a machine that drifts does so for both. */
@@ -118,8 +118,4 @@ function rowOf(scenario: Scenario, { subject, floor, party, timeRatios, cycleRat
     cycleRatio: scenario.shape === "cycles" ? spread(cycleRatios) : undefined,
     ...party.row(),
   };
-}
-
-function controlRow(scenario: Scenario, name: string, party: Party): Row {
-  return { scenario: scenario.name, subject: name, floor: undefined, ...party.row() };
 }

@@ -13,6 +13,7 @@ import type { Floor, Subject } from "./subjects.ts";
 let rowCount = 0;
 
 export class Party {
+  readonly name: string;
   readonly slices: Slice[] = [];
   error: string | undefined;
   figures: Figures | undefined;
@@ -21,7 +22,8 @@ export class Party {
   readonly #isQuiet: boolean;
   #serverCpuMs = 0;
 
-  private constructor(loader: Loader, server: BenchServer | undefined, isQuiet: boolean) {
+  private constructor(name: string, loader: Loader, server: BenchServer | undefined, isQuiet: boolean) {
+    this.name = name;
     this.#loader = loader;
     this.#server = server;
     this.#isQuiet = isQuiet;
@@ -30,7 +32,7 @@ export class Party {
   /** Connected and ready; what goes wrong stands in `error`. */
   static async prepare(who: Subject | Floor, server: BenchServer | undefined, scenario: Scenario): Promise<Party> {
     const { can } = await driverOf(who.driver);
-    const party = new Party(new Loader(who.load, can.quiet), server, can.quiet);
+    const party = new Party(who.name, new Loader(who.load, can.quiet), server, can.quiet);
     const row = `row${++rowCount}-${process.pid}`;
     const count = scenario.keys === "hot" ? 1 : scenario.keys === "own" ? scenario.clients : scenario.keys;
     const keys = Array.from({ length: count }, (_, index) => `${row}:${index}`);

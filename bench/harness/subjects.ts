@@ -38,7 +38,7 @@ export const SUBJECTS: readonly Subject[] = [
     server: undefined,
     load: runtime,
     floor: runtime,
-    isQuick: runtime === "node",
+    isQuick: false,
   })),
   { ...served("bun", "polling", false), name: "polling (bun http)" },
   peer("redis-list", "redis"),

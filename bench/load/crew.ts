@@ -85,6 +85,7 @@ export class Crew {
       askedAtNs,
       atNs: this.gate.nowNs(),
       ticket: held.ticket,
+      fence: held.fence,
       isTimed: this.gate.isOpen,
     };
     this.record.granted(granted);

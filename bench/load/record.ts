@@ -11,9 +11,15 @@ interface Key {
   releasedAtNs: number | undefined;
   /** In the order of the grants. */
   readonly holders: number[];
-  readonly tickets: number[];
-  /** The asks' places in the order of sending, in the order of the grants. */
-  readonly asks: number[];
+  readonly ticketed: Ticketed[];
+}
+
+interface Ticketed {
+  readonly ticket: number;
+  /** The place in the order of the grants. */
+  readonly fence: number;
+  /** The place in the order of sending. */
+  readonly ask: number;
 }
 
 export interface Granted {
@@ -26,6 +32,7 @@ export interface Granted {
   readonly askedAtNs: number;
   readonly atNs: number;
   readonly ticket: number | undefined;
+  readonly fence: number | undefined;
   /** Whether the clock ran all the time. */
   readonly isTimed: boolean;
 }
@@ -72,7 +79,7 @@ export class Record {
   }
 
   granted(granted: Granted): void {
-    const { client, askedAtNs, atNs, ask, ticket } = granted;
+    const { client, askedAtNs, atNs, ask, ticket, fence } = granted;
     const key = this.#key(granted.key);
     this.#enter(key, granted);
     this.#grants[client] = (this.#grants[client] ?? 0) + 1;
@@ -94,10 +101,8 @@ export class Record {
     key.lastHolder = client;
     if (key.holders.length >= REMEMBERED_MAX) return;
     key.holders.push(client);
-    if (ticket !== undefined) {
-      key.tickets.push(ticket);
-      key.asks.push(ask);
-    }
+    // Readers are granted together, and their news are read in any order: the fence knows which was first.
+    if (ticket !== undefined) key.ticketed.push({ ticket, ask, fence: fence ?? key.ticketed.length });
   }
 
   /** Must be told before the service is, so that what the service does of it can only be later. */
@@ -115,7 +120,7 @@ export class Record {
     const grants = this.#grants;
     const keys = [...this.#keys.values()];
     const least = Math.min(...grants);
-    const ticketed = keys.filter((key) => key.tickets.length > 1);
+    const ticketed = keys.map((key) => key.ticketed).filter((list) => list.length > 1);
     const [hottest] = keys.toSorted((a, b) => b.holders.length - a.holders.length);
     const holders = hottest?.holders ?? [];
     return {
@@ -127,8 +132,14 @@ export class Record {
       selfShare: this.#handOffCount === 0 ? 0 : this.#selfHandOffs / this.#handOffCount,
       returnsAfter: finite(median(returns(holders))),
       distinct: finite(distinctInWindow(holders, grants.length)),
-      orderInversions: ticketed.length === 0 ? null : total(ticketed.map((key) => inversions(key.tickets))),
-      arrivalInversions: ticketed.length === 0 ? null : total(ticketed.map((key) => inversions(byTicket(key)))),
+      orderInversions:
+        ticketed.length === 0
+          ? null
+          : total(ticketed.map((list) => inversions(by("fence", list).map(({ ticket }) => ticket)))),
+      arrivalInversions:
+        ticketed.length === 0
+          ? null
+          : total(ticketed.map((list) => inversions(by("ticket", list).map(({ ask }) => ask)))),
     };
   }
 
@@ -143,17 +154,15 @@ export class Record {
     let key = this.#keys.get(name);
     if (key === undefined) {
       const never = { lastHolder: undefined, releasedAtNs: undefined };
-      key = { exclusive: 0, shared: 0, ...never, holders: [], tickets: [], asks: [] };
+      key = { exclusive: 0, shared: 0, ...never, holders: [], ticketed: [] };
       this.#keys.set(name, key);
     }
     return key;
   }
 }
 
-/** The order of sending, read in the order of the tickets. */
-function byTicket({ tickets, asks }: Key): number[] {
-  const order = tickets.map((ticket, index) => ({ ticket, ask: asks[index] ?? 0 }));
-  return order.sort((a, b) => a.ticket - b.ticket).map(({ ask }) => ask);
+function by(member: "fence" | "ticket", list: readonly Ticketed[]): Ticketed[] {
+  return list.toSorted((a, b) => a[member] - b[member]);
 }
 
 function total(values: readonly number[]): number {

@@ -3,7 +3,16 @@ import { type Granted, Record } from "../../bench/load/record.ts";
 import { Times } from "../../bench/load/summary.ts";
 
 function grant(client: number, atNs: number, rest: Partial<Granted> = {}): Granted {
-  const plain = { key: "k", isShared: false, limit: undefined, ask: 0, askedAtNs: 0, ticket: undefined, isTimed: true };
+  const plain = {
+    key: "k",
+    isShared: false,
+    limit: undefined,
+    ask: 0,
+    askedAtNs: 0,
+    ticket: undefined,
+    fence: undefined,
+    isTimed: true,
+  };
   return { client, atNs, ...plain, ...rest };
 }
 
@@ -56,6 +65,13 @@ test("tickets that are granted out of order are counted, apart from asks that ar
   const { orderInversions, arrivalInversions } = record.fairness();
   expect(orderInversions).toBe(1);
   expect(arrivalInversions).toBe(3);
+});
+
+test("what was granted first is told by the fence, not by the order in which the news were read", () => {
+  const record = new Record(2, false);
+  record.granted(grant(1, 10, { isShared: true, ticket: 2, fence: 12 }));
+  record.granted(grant(0, 11, { isShared: true, ticket: 1, fence: 11 }));
+  expect(record.fairness().orderInversions).toBe(0);
 });
 
 test("a summary's quantiles are right to three digits", () => {
