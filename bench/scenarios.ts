@@ -65,7 +65,7 @@ export function fullRun(sessions: number): Run {
       DROP,
       storm(sessions),
     ],
-    rounds: 7,
+    rounds: 5,
     sliceMs: 300,
   };
 }

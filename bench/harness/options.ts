@@ -14,7 +14,7 @@ export interface Options {
 export const USAGE = `npm run bench -- [options]
   --quick              under 90 s, Latchkey alone; what matters is that nothing fails
   --only a,b           scenarios and subjects whose names contain one of the words
-  --rounds n           turns each, default 7
+  --rounds n           turns each, default 5
   --slice ms           the length of a turn, default 300 and at most 300
   --sessions n         sessions that a drop storm cuts, default 10000
   --url wss://…        measure a server that runs somewhere, in the place of our own
