@@ -132,7 +132,8 @@ export class ClaimBook<Call> {
   withdraw(entry: Entry<Call>): void {
     this.remove(entry);
     this.#leave(entry);
-    if (isClaim(entry) && entry.sentAt !== undefined) this.cancel(entry.id);
+    // The server knows a claim by the id of its acquire; a nested acquire is part of another claim.
+    if (entry.frame.t === "acquire" && entry.hold === undefined && entry.sentAt !== undefined) this.cancel(entry.id);
   }
 
   /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
@@ -191,11 +192,6 @@ export class ClaimBook<Call> {
     this.#serial += 1;
     return this.#serial.toString(36);
   }
-}
-
-/** Whether it is an acquire of its own: the server knows its claim by its id. Nested ones are part of another. */
-export function isClaim({ frame, hold }: Entry<unknown>): boolean {
-  return frame.t === "acquire" && hold === undefined;
 }
 
 export function keyOf({ frame }: Entry<unknown>): string {

@@ -7,7 +7,7 @@
  */
 
 import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
-import { ClaimBook, isClaim, keyOf } from "./claim-book.ts";
+import { ClaimBook, keyOf } from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
 import {
   errorOf,
@@ -112,11 +112,10 @@ export class ClaimTable<Call> {
     }
   }
 
-  /** The connection is lost and the session may be resumed. Waiting claims keep their place, all else is sent again. */
+  /** The connection is lost and the session may be resumed: what the server does not know of then is sent again. */
   suspended(): void {
     this.#book.session = undefined;
     for (const entry of this.#book.entries.values()) {
-      if (!isClaim(entry)) entry.sentAt = undefined;
       if (entry.hold !== undefined) entry.hold.busy = false;
       // Its overrun was for an answer, and there is none now.
       this.#book.watch(entry.giveUpAt);

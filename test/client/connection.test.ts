@@ -30,6 +30,7 @@ describe("the address", () => {
 describe("hello", () => {
   test("is sent when the socket is open, with the subprotocol offered and what was asked for", async () => {
     const server = await scripted({ auth: "key-1", space: "shop", grace: 20_000, meta: { user: "ada" } });
+    expect(server.end().url).toBe("wss://latchkey.test/v1/session");
     expect(server.end().protocols).toEqual(["latchkey.v1"]);
     expect(server.end().texts).toEqual([]);
     await server.end().open();
@@ -272,6 +273,13 @@ describe("a lost connection", () => {
     expect(server.client.connection).toBe("connected");
   });
 
+  test("is none when the server only complains of a frame, which onError hears of", async () => {
+    const server = await connected();
+    await server.end().say({ t: "error", code: "bad_request", detail: "a frame without an id" });
+    expect(server.client.connection).toBe("connected");
+    expect(server.errors).toMatchObject([{ error: { code: "bad_request" }, where: "session" }]);
+  });
+
   test("unknown frames are ignored", async () => {
     const server = await connected();
     await server.end().say('{"t":"news","id":"1"}', '{"t":"news"}');
@@ -320,6 +328,7 @@ describe("close", () => {
   test("twice is once", async () => {
     const server = await connected();
     expect(server.client.close()).toBe(server.client.close());
+    expect(server.client.session).toBeUndefined();
     expect(server.end().sent()).toEqual([{ t: "bye" }]);
   });
 

@@ -231,6 +231,12 @@ describe("the server's snapshot", () => {
     expect(server.end().sent()).toEqual([{ t: "cancel", id: lock.id }]);
   });
 
+  test("tells also what ended long ago, of which nothing is to be done", async () => {
+    const server = await connected(GRACE);
+    await resume(server, [claimOf("old", "a", "gone", { outcome: "released" })]);
+    expect(server.end().sent()).toEqual([]);
+  });
+
   test("does not speak of locks that were kept from a session before", async () => {
     const server = await connected(GRACE);
     const lock = await held(server, "a", { ttl: 60_000, keep: true }, { ttl: 60_000, expires_in: 60_000 });

@@ -150,6 +150,32 @@ describe("the session machine", () => {
     expect(machine.wakeAt).toBe(8_000 + 13_500);
   });
 
+  test("goes on connecting when the hope for what was held is over", () => {
+    const { machine, kinds, connect, hold } = machineOf(3_000);
+    connect(0);
+    hold(0);
+    machine.closed(1006, 1_000);
+    machine.tick(1_500);
+    kinds();
+    machine.tick(2_700);
+    expect(kinds()).toEqual(["lost"]);
+    machine.opened(undefined, 2_800);
+    expect(kinds()).toEqual(["send"]);
+  });
+
+  test("after a resume hopes anew at the next loss, for as long as the grace lasts", () => {
+    const { machine, kinds, connect, hold } = machineOf(20_000);
+    connect(0);
+    hold(0);
+    machine.closed(1006, 1_000);
+    connect(10_000, { resumed: true, claims: [claimOf("1", "a", "holding")] });
+    kinds();
+    machine.tick(10_000 + 13_500);
+    expect(kinds()).toEqual(["status", "disconnect"]);
+    machine.tick(10_000 + 18_000);
+    expect(kinds()).toContain("lost");
+  });
+
   test("answers a ping that comes before the welcome", () => {
     const { machine, out } = machineOf();
     machine.opened(undefined, 0);

@@ -1,0 +1,62 @@
+/** What the benchmark needs of a lock service. A service that offers this in one file can be measured. */
+
+export interface Ask {
+  /** Default `exclusive`. */
+  readonly mode?: "exclusive" | "shared";
+  /** `shared` only: at most this many holders together. */
+  readonly limit?: number;
+}
+
+export interface Held {
+  /** The service's own number of the claim's place in line, where it tells one. */
+  readonly ticket?: number | undefined;
+  /** The service's own number of the grant, rising, where it tells one. */
+  readonly fence?: number | undefined;
+  /** Resolves when the service has acknowledged. */
+  release(): Promise<void>;
+}
+
+/** One client: an identity of its own for the service, with a connection of its own where there are connections. */
+export interface BenchClient {
+  /** Waits for as long as it takes. A rejection makes the row invalid. */
+  acquire(key: string, ask: Ask): Promise<Held>;
+  /** Cuts the connection without a word. Only where `can.drop`. */
+  drop(): void;
+  close(): Promise<void>;
+  /** Payload bytes sent and received so far, where the driver sees them. */
+  readonly bytes?: number;
+}
+
+export interface Target {
+  /** Where the server is; empty for what runs inside the load generator. */
+  readonly url: string;
+  /** Different for each row: no two rows share a key or a ring. */
+  readonly row: string;
+  /** All keys that the row will use. */
+  readonly keys: readonly string[];
+}
+
+export interface Opened {
+  /** `broken` is called when a connection ends that nobody closed or dropped. */
+  connect(index: number, broken: (error: Error) => void): Promise<BenchClient>;
+  close(): Promise<void>;
+}
+
+export interface Capabilities {
+  readonly shared: boolean;
+  readonly limit: boolean;
+  readonly drop: boolean;
+  /** Any number of keys. False for the relay, whose one token is one key. */
+  readonly keys: boolean;
+  /** A client that waits sends nothing. False: it polls, and is stopped while others are measured. */
+  readonly quiet: boolean;
+  readonly clientsMax: number;
+}
+
+export interface Driver {
+  readonly name: string;
+  readonly can: Capabilities;
+  open(target: Target): Promise<Opened>;
+}
+
+export const nothing: () => Promise<void> = () => Promise.resolve();

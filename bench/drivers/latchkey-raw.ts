@@ -1,0 +1,125 @@
+/**
+ * Latchkey by hand-written frames: what the server costs without what our client costs, the tickets, and connections
+ * that can be cut.
+ */
+
+import type { Driver, Held } from "./driver.ts";
+import { nothing } from "./driver.ts";
+import { BenchSocket } from "./socket.ts";
+
+interface Waiting {
+  readonly resolve: (held: Held) => void;
+  readonly reject: (error: Error) => void;
+  ticket: number | undefined;
+}
+
+interface Frame {
+  readonly t: string;
+  readonly id: string;
+  readonly key: string;
+  readonly token: string;
+  readonly ticket: number;
+  readonly fence: number;
+}
+
+export const latchkeyRaw: Driver = {
+  name: "ws-raw",
+  can: { shared: true, limit: true, drop: true, keys: true, quiet: true, clientsMax: 20_000 },
+  open: async ({ url }) => ({
+    connect: async (_index, broken) => {
+      const session = new RawSession(await BenchSocket.open(sessionUrl(url), broken, ["latchkey.v1"]), broken);
+      await session.hello();
+      return session;
+    },
+    close: nothing,
+  }),
+};
+
+class RawSession {
+  readonly #socket: BenchSocket;
+  readonly #broken: (error: Error) => void;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #releasing = new Map<string, () => void>();
+  #welcomed: () => void = () => undefined;
+  #lastId = 0;
+
+  constructor(socket: BenchSocket, broken: (error: Error) => void) {
+    this.#socket = socket;
+    this.#broken = broken;
+    socket.onText = (text) => this.#heard(text);
+  }
+
+  get bytes(): number {
+    return this.#socket.bytes;
+  }
+
+  hello(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#welcomed = resolve;
+      this.#socket.send('{"t":"hello","v":1}');
+    });
+  }
+
+  acquire(key: string, ask: object): Promise<Held> {
+    return new Promise((resolve, reject) => {
+      const id = `a${++this.#lastId}`;
+      this.#waiting.set(id, { resolve, reject, ticket: undefined });
+      this.#socket.send(JSON.stringify({ t: "acquire", id, key, ...ask }));
+    });
+  }
+
+  drop(): void {
+    this.#socket.drop();
+  }
+
+  close(): Promise<void> {
+    return this.#socket.close();
+  }
+
+  #heard(text: string): void {
+    if (text === "ping") {
+      this.#socket.send("pong");
+      return;
+    }
+    if (text === "ack") return;
+    const frame = JSON.parse(text) as Frame;
+    switch (frame.t) {
+      case "queued": {
+        const waiting = this.#waiting.get(frame.id);
+        if (waiting !== undefined) waiting.ticket = frame.ticket;
+        return;
+      }
+      case "granted":
+        return this.#granted(frame);
+      case "released":
+        this.#releasing.get(frame.id)?.();
+        this.#releasing.delete(frame.id);
+        return;
+      case "welcome":
+        return this.#welcomed();
+      default:
+        this.#broken(new Error(`the server answered ${frame.t}`));
+    }
+  }
+
+  #granted({ id, key, token, fence }: Frame): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    waiting?.resolve({
+      ticket: waiting.ticket,
+      fence,
+      release: () =>
+        new Promise((resolve) => {
+          const release = `r${++this.#lastId}`;
+          this.#releasing.set(release, resolve);
+          this.#socket.send(JSON.stringify({ t: "release", id: release, key, token }));
+        }),
+    });
+  }
+}
+
+function sessionUrl(url: string): string {
+  const address = new URL(url.replace(/^http/, "ws"));
+  if (address.pathname === "/") address.pathname = "/v1/session";
+  return address.href;
+}

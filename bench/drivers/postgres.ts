@@ -1,0 +1,28 @@
+/** Postgres's advisory locks: one connection a client, and the server queues. */
+
+import { Client } from "pg";
+import { type Driver, nothing } from "./driver.ts";
+
+export const postgres: Driver = {
+  name: "postgres",
+  can: { shared: true, limit: false, drop: false, keys: true, quiet: true, clientsMax: 128 },
+  open: async ({ url }) => ({
+    connect: async (_index, broken) => {
+      const client = new Client({ connectionString: url });
+      client.on("error", broken);
+      await client.connect();
+      const run = (name: string, key: string): Promise<unknown> =>
+        client.query({ name, text: `select ${name}(hashtextextended($1, 0))`, values: [key] });
+      return {
+        acquire: async (key, { mode }) => {
+          const suffix = mode === "shared" ? "_shared" : "";
+          await run(`pg_advisory_lock${suffix}`, key);
+          return { release: async () => void (await run(`pg_advisory_unlock${suffix}`, key)) };
+        },
+        drop: () => undefined,
+        close: () => client.end(),
+      };
+    },
+    close: nothing,
+  }),
+};

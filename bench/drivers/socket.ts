@@ -1,0 +1,52 @@
+/** A WebSocket whose end is noticed: what all drivers over sockets share, the controls included. */
+
+import { once } from "node:events";
+import { WebSocket } from "ws";
+
+export class BenchSocket {
+  onText: (text: string) => void = () => undefined;
+  bytes = 0;
+  readonly #ws: WebSocket;
+  #isOver = false;
+
+  private constructor(ws: WebSocket, broken: (error: Error) => void) {
+    this.#ws = ws;
+    ws.on("message", (data: Buffer) => {
+      this.bytes += data.length;
+      this.onText(data.toString());
+    });
+    ws.on("close", (code) => {
+      if (!this.#isOver) broken(new Error(`a socket was closed with ${code}`));
+    });
+    // `close` follows and tells the end, once.
+    ws.on("error", () => undefined);
+  }
+
+  static async open(
+    url: string,
+    broken: (error: Error) => void,
+    protocols: readonly string[] = [],
+  ): Promise<BenchSocket> {
+    const ws = new WebSocket(url, [...protocols], { perMessageDeflate: false });
+    const socket = new BenchSocket(ws, broken);
+    await once(ws, "open");
+    return socket;
+  }
+
+  send(text: string): void {
+    this.bytes += text.length;
+    this.#ws.send(text);
+  }
+
+  drop(): void {
+    this.#isOver = true;
+    this.#ws.terminate();
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    const closed = once(this.#ws, "close");
+    this.#ws.close();
+    await closed;
+  }
+}

@@ -1,0 +1,47 @@
+/** What a run must not show. Never a time: machines differ, and this one may be busy. */
+
+import type { Row } from "./results.ts";
+
+/** Drivers whose service gives tickets, and promises to grant in their order. */
+const ORDERED = /ws-raw$/;
+
+export function failuresOf(rows: readonly Row[]): string[] {
+  return rows.flatMap((row) => {
+    const name = `${row.scenario} · ${row.subject}`;
+    if (row.skipped !== undefined) return [];
+    if (row.invalid !== undefined) return [`${name}: ${row.invalid}`];
+    const { figures } = row;
+    const found: string[] = [];
+    if (figures === undefined) return [`${name}: no figures`];
+    if (figures.violations > 0) found.push(`${figures.violations} × mutual exclusion was violated`);
+    if ((figures.fairness?.orderInversions ?? 0) > 0 && ORDERED.test(row.subject)) {
+      found.push(`${figures.fairness?.orderInversions} × a later ticket was granted first`);
+    }
+    const isEmpty = figures.handOff === null && figures.wait === null && figures.storm === null;
+    if (isEmpty) found.push("nothing was granted");
+    return found.map((failure) => `${name}: ${failure}`);
+  });
+}
+
+/** What a reader should know before believing the figures. */
+export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number): string[] {
+  const notes: string[] = [];
+  if (loadAtStart > cores / 2) {
+    notes.push(
+      `The machine was busy when the run began (load ${loadAtStart.toFixed(1)} on ${cores} cores): read the ratios only.`,
+    );
+  }
+  for (const { scenario, subject, scoreNs } of rows) {
+    const isFloor = / on (bun|deno|node)$/.test(subject);
+    if (isFloor && scoreNs !== undefined && scoreNs.max > 1.5 * scoreNs.min) {
+      const drift = (scoreNs.max / scoreNs.min).toFixed(1);
+      notes.push(`${scenario}: the floor ${subject} itself drifted by × ${drift} within the run.`);
+    }
+  }
+  const bound = rows.filter(({ loadShare, figures }) => (loadShare ?? 0) > 0.85 && figures?.fairness);
+  if (bound.length > 0) {
+    const names = bound.map(({ scenario, subject }) => `${scenario} · ${subject}`);
+    notes.push(`The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}.`);
+  }
+  return notes;
+}

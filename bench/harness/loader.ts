@@ -1,0 +1,92 @@
+/** A load generator as the harness sees it: a process that is asked one thing at a time. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Figures, Job, Order, Reply, Slice } from "../load/job.ts";
+import { inRepository, program, type RuntimeName } from "../servers/kinds.ts";
+
+/** Above what any order takes: the slowest are thousands of handshakes. */
+const PATIENCE_MS = 90_000;
+const alive = new Set<ChildProcess>();
+
+process.once("exit", () => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+
+export class Loader {
+  readonly #child: ChildProcess;
+  readonly #isQuiet: boolean;
+  #answer: ((reply: Reply) => void) | undefined;
+  #complaints = "";
+
+  constructor(runtime: RuntimeName, isQuiet: boolean) {
+    this.#isQuiet = isQuiet;
+    const [binary = "", ...args] = program(runtime);
+    const child = spawn(binary, [...args, inRepository("bench/load/worker.ts")], {
+      env: { ...process.env, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
+    });
+    this.#child = child;
+    alive.add(child);
+    createInterface({ input: child.stdout }).on("line", (line) => this.#heard(line));
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#complaints = (this.#complaints + chunk.toString()).slice(-1_000);
+    });
+    child.stdin.on("error", () => undefined);
+    child.once("close", () => {
+      alive.delete(child);
+      this.#answer?.({ ok: false, error: `the load generator ended: ${this.#complaints.trim()}` });
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  async prepare(job: Job): Promise<void> {
+    await this.#ask({ do: "prepare", job });
+    this.#rest();
+  }
+
+  async slice(ms: number, isWarmUp: boolean): Promise<Slice> {
+    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp });
+    this.#rest();
+    if (slice === undefined) throw new Error("the load generator gave no slice");
+    return slice;
+  }
+
+  async figures(): Promise<Figures> {
+    const { figures } = await this.#ask({ do: "figures" });
+    if (figures === undefined) throw new Error("the load generator gave no figures");
+    return figures;
+  }
+
+  /** Its connections end with it, and what they hold. */
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  /** Whoever polls would be at it while others are measured. */
+  #rest(): void {
+    if (!this.#isQuiet) this.#child.kill("SIGSTOP");
+  }
+
+  async #ask(order: Order): Promise<Extract<Reply, { ok: true }>> {
+    if (!this.#isQuiet) this.#child.kill("SIGCONT");
+    const reply = await new Promise<Reply>((resolve) => {
+      const timer = setTimeout(() => resolve({ ok: false, error: `no answer to ${order.do}` }), PATIENCE_MS);
+      this.#answer = (given) => {
+        clearTimeout(timer);
+        this.#answer = undefined;
+        resolve(given);
+      };
+      this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
+    });
+    if (!reply.ok) throw new Error(reply.error);
+    return reply;
+  }
+
+  #heard(line: string): void {
+    // Anything else is something that a library had to say.
+    if (line.startsWith('{"ok":')) this.#answer?.(JSON.parse(line) as Reply);
+  }
+}

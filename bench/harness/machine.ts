@@ -1,0 +1,35 @@
+import { execFileSync } from "node:child_process";
+import { cpus, loadavg, release, totalmem, type } from "node:os";
+import { program } from "../servers/kinds.ts";
+import type { Machine } from "./results.ts";
+
+export function describeMachine(): Machine {
+  return {
+    processor: cpus()[0]?.model ?? "unknown",
+    cores: cpus().length,
+    memoryBytes: totalmem(),
+    system: `${type()} ${release()}`,
+    versions: {
+      node: process.versions.node,
+      bun: firstLine(program("bun")[0], "--version"),
+      deno: firstLine(program("deno")[0], "--version"),
+    },
+    loadAtStart: loadavg()[0] ?? 0,
+  };
+}
+
+/** With a mark when the sources differ from it. */
+export function commit(): string {
+  const hash = firstLine("git", "rev-parse", "--short=12", "HEAD");
+  const changed = firstLine("git", "status", "--porcelain", "--untracked-files=no");
+  return changed === "" ? hash : `${hash} with changes`;
+}
+
+function firstLine(command = "", ...args: readonly string[]): string {
+  try {
+    const output = execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    return output.split("\n")[0] ?? "";
+  } catch {
+    return "unknown";
+  }
+}

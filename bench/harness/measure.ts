@@ -1,0 +1,121 @@
+/** A scenario: all its subjects and their floors, connected at once, take turns at the machine. */
+
+import { driverOf } from "../drivers/all.ts";
+import type { Capabilities } from "../drivers/driver.ts";
+import { spread } from "../figures.ts";
+import type { Slice } from "../load/job.ts";
+import type { Scenario } from "../scenarios.ts";
+import type { ServerKind } from "../servers/kinds.ts";
+import type { BenchServer } from "../servers/server.ts";
+import { Party } from "./party.ts";
+import type { Row } from "./results.ts";
+import { type Floor, floorOf, type Subject } from "./subjects.ts";
+
+export interface Turns {
+  readonly rounds: number;
+  readonly sliceMs: number;
+}
+
+export interface Servers {
+  /** Why there is none; undefined if there is. */
+  whyMissing(kind: ServerKind | "given"): string | undefined;
+  get(kind: ServerKind | "given"): Promise<BenchServer>;
+}
+
+interface Pair {
+  readonly subject: Subject;
+  readonly floor: Floor | undefined;
+  readonly party: Party;
+  readonly control: Party | undefined;
+  readonly timeRatios: number[];
+  readonly cycleRatios: number[];
+}
+
+export async function measure(
+  scenario: Scenario,
+  subjects: readonly Subject[],
+  turns: Turns,
+  servers: Servers,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  const controls = new Map<string, Promise<Party>>();
+  const preparing: Promise<Pair>[] = [];
+  for (const subject of subjects) {
+    const why = (await whyNot(scenario, subject)) ?? (subject.server && servers.whyMissing(subject.server));
+    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers));
+    else if (why !== "") rows.push({ scenario: scenario.name, subject: subject.name, floor: undefined, skipped: why });
+  }
+  const pairs = await Promise.all(preparing);
+  const floors = await Promise.all(controls.values());
+  const parties = [...floors, ...pairs.map(({ party }) => party)];
+  if (scenario.shape !== "storm") {
+    for (const party of parties) await party.warmUp(turns.sliceMs);
+  }
+  // What a storm leaves behind is one server's; there is nothing to repeat it against.
+  const rounds = scenario.shape === "storm" ? 1 : turns.rounds;
+  for (let round = 0; round < rounds; round++) {
+    for (const pair of pairs) await turn(pair, turns.sliceMs, round % 2 === 0);
+  }
+  for (const party of parties) await party.finish();
+  for (const party of floors)
+    rows.push({ scenario: scenario.name, subject: party.name, floor: undefined, ...party.row() });
+  rows.push(...pairs.map((pair) => rowOf(scenario, pair)));
+  return rows;
+}
+
+/** Empty: it makes no sense, and nobody has to hear of it. */
+async function whyNot(
+  { shape, readers, limit, keys, clients }: Scenario,
+  { driver }: Subject,
+): Promise<string | undefined> {
+  const { can }: { readonly can: Capabilities } = await driverOf(driver);
+  if ((shape === "storm" || shape === "drop") && !can.drop) return "";
+  if (readers > 0 && !can.shared) return "";
+  if (limit !== undefined && !can.limit) return "";
+  if (keys !== "hot" && !can.keys) return "";
+  return clients > can.clientsMax ? `at most ${can.clientsMax} clients` : undefined;
+}
+
+async function prepare(
+  scenario: Scenario,
+  subject: Subject,
+  controls: Map<string, Promise<Party>>,
+  servers: Servers,
+): Promise<Pair> {
+  const connect = async (who: Subject | Floor): Promise<Party> =>
+    Party.prepare(who, who.server && (await servers.get(who.server)), scenario);
+  const floor = floorOf(subject, scenario);
+  let control = floor && controls.get(floor.name);
+  if (floor !== undefined && control === undefined) controls.set(floor.name, (control = connect(floor)));
+  const [party, against] = await Promise.all([connect(subject), control]);
+  return { subject, floor, party, control: against, timeRatios: [], cycleRatios: [] };
+}
+
+/** The two right after one another, now one and now the other first: a machine that drifts does so for both. */
+async function turn(
+  { party, control, timeRatios, cycleRatios }: Pair,
+  ms: number,
+  isFloorFirst: boolean,
+): Promise<void> {
+  let against = isFloorFirst ? await control?.slice(ms) : undefined;
+  const own = await party.slice(ms);
+  if (!isFloorFirst) against = await control?.slice(ms);
+  if (own === undefined) return;
+  timeRatios.push(own.scoreNs === null ? Number.NaN : own.scoreNs / (own.againstNs ?? against?.scoreNs ?? Number.NaN));
+  if (against !== undefined) cycleRatios.push(rate(own) / rate(against));
+}
+
+function rate({ cycles, windowMs }: Slice): number {
+  return cycles / windowMs;
+}
+
+function rowOf(scenario: Scenario, { subject, floor, party, timeRatios, cycleRatios }: Pair): Row {
+  return {
+    scenario: scenario.name,
+    subject: subject.name,
+    floor: scenario.shape === "drop" ? "release → next" : scenario.shape === "storm" ? "acquiring them" : floor?.name,
+    timeRatio: spread(timeRatios),
+    cycleRatio: scenario.shape === "cycles" ? spread(cycleRatios) : undefined,
+    ...party.row(),
+  };
+}

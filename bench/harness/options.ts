@@ -1,0 +1,78 @@
+/** The command line. */
+
+import { parseArgs } from "node:util";
+import { fullRun, quickRun, type Run } from "../scenarios.ts";
+import { GIVEN, type Subject, SUBJECTS } from "./subjects.ts";
+
+export interface Options {
+  readonly run: Run;
+  readonly subjects: readonly Subject[];
+  readonly url: string | undefined;
+  readonly compare: readonly [string, string] | undefined;
+}
+
+export const USAGE = `npm run bench -- [options]
+  --quick              under 90 s, Latchkey alone; what matters is that nothing fails
+  --only a,b           scenarios and subjects whose names contain one of the words
+  --rounds n           turns each, default 5
+  --slice ms           the length of a turn, default 300 and at most 300
+  --sessions n         sessions that a drop storm cuts, default 10000
+  --url wss://…        measure a server that runs somewhere, in the place of our own
+  --compare old new    two files of bench/out, row by row`;
+
+const SLICE_MS_MAX = 300;
+const SESSIONS_DEFAULT = 10_000;
+const SESSIONS_QUICK = 1_000;
+
+/** Throws an Error that says what was expected. */
+export function readOptions(args: readonly string[]): Options {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string", default: "" },
+      rounds: { type: "string" },
+      slice: { type: "string" },
+      sessions: { type: "string" },
+      url: { type: "string" },
+      compare: { type: "string" },
+    },
+  });
+  const sessions = whole("sessions", values.sessions) ?? (values.quick ? SESSIONS_QUICK : SESSIONS_DEFAULT);
+  const run = values.quick ? quickRun(sessions) : fullRun(sessions);
+  const everybody = values.url === undefined ? SUBJECTS : [GIVEN];
+  const words = values.only.split(",").filter((word) => word !== "");
+  const candidates = values.quick && words.length === 0 ? everybody.filter(({ isQuick }) => isQuick) : everybody;
+  const [other] = positionals;
+  if ((values.compare === undefined) !== (other === undefined)) throw new Error("--compare needs two files");
+  return {
+    run: {
+      scenarios: chosen(run.scenarios, words),
+      rounds: whole("rounds", values.rounds) ?? run.rounds,
+      sliceMs: Math.min(SLICE_MS_MAX, whole("slice", values.slice) ?? run.sliceMs),
+    },
+    subjects: chosen(candidates, mustMatch(words, [...run.scenarios, ...everybody])),
+    url: values.url,
+    compare: values.compare === undefined || other === undefined ? undefined : [values.compare, other],
+  };
+}
+
+/** Those that a word names; all, when no word names any. */
+function chosen<T extends { readonly name: string }>(all: readonly T[], words: readonly string[]): readonly T[] {
+  const named = all.filter(({ name }) => words.some((word) => name.includes(word)));
+  return named.length === 0 ? all : named;
+}
+
+function mustMatch(words: readonly string[], all: readonly { readonly name: string }[]): readonly string[] {
+  const unknown = words.find((word) => !all.some(({ name }) => name.includes(word)));
+  if (unknown === undefined) return words;
+  throw new Error(`--only ${unknown} names nothing. There are: ${all.map(({ name }) => name).join("; ")}`);
+}
+
+function whole(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new Error(`--${name} must be a whole number from 1`);
+}

@@ -1,0 +1,85 @@
+/** What the harness and a load generator tell each other: JSON, a line each. */
+
+import type { Target } from "../drivers/driver.ts";
+import type { Scenario } from "../scenarios.ts";
+
+export interface Job {
+  readonly driver: string;
+  readonly target: Target;
+  readonly scenario: Scenario;
+  /** Of the server, whose memory the storm looks at. */
+  readonly serverPid: number | undefined;
+}
+
+export type Order =
+  | { readonly do: "prepare"; readonly job: Job }
+  | { readonly do: "slice"; readonly ms: number; readonly isWarmUp: boolean }
+  | { readonly do: "figures" };
+
+/** One turn at the machine. */
+export interface Slice {
+  readonly windowMs: number;
+  readonly cycles: number;
+  /** The median of what the scenario is about, ns: hand-off, cycle (own keys), pass (drain), drop → next. Null: there was none. */
+  readonly scoreNs: number | null;
+  /** For shapes that bring their own floor: its median, ns. */
+  readonly againstNs?: number;
+  /** What the load generator itself took of its core. */
+  readonly loadCpuMs: number;
+}
+
+export interface Summary {
+  readonly count: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly max: number;
+  /** For the picture: [share of the samples, ns]. */
+  readonly curve: readonly (readonly [number, number])[];
+}
+
+export interface Fairness {
+  readonly grants: readonly number[];
+  /** Null: too few grants to tell. */
+  readonly jain: number | null;
+  readonly relativeDeviation: number;
+  readonly maxByMin: number | null;
+  readonly starved: number;
+  readonly selfShare: number;
+  /** Median number of grants until the same client holds again. */
+  readonly returnsAfter: number | null;
+  /** Mean number of holders in as many grants as there are clients. */
+  readonly distinct: number | null;
+  /** Null: the service tells no tickets. */
+  readonly orderInversions: number | null;
+  /** How the service's tickets differ from the order of sending. */
+  readonly arrivalInversions: number | null;
+}
+
+export interface Storm {
+  readonly sessions: number;
+  readonly acquireMs?: number;
+  readonly grantedOnMs?: number;
+  readonly emptyMs?: number;
+  readonly bytesPerSession?: number;
+  readonly bytesPerHolder?: number;
+  readonly bytesPerWaiter?: number;
+}
+
+/** Client, from, to: who held when, ms. */
+export type Hold = readonly [number, number, number];
+
+export interface Figures {
+  readonly handOff: Summary | null;
+  readonly wait: Summary | null;
+  readonly fairness: Fairness | null;
+  readonly violations: number;
+  readonly bytesPerCycle: number | null;
+  readonly timeline: readonly Hold[];
+  readonly storm: Storm | null;
+}
+
+export type Reply =
+  | { readonly ok: true; readonly slice?: Slice; readonly figures?: Figures }
+  | { readonly ok: false; readonly error: string };

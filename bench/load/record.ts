@@ -1,0 +1,178 @@
+/** Who got which key when, and whether anybody had it who must not. */
+
+import { distinctInWindow, inversions, jain, median, relativeDeviation, returns } from "../figures.ts";
+import type { Fairness, Hold } from "./job.ts";
+import { Times } from "./summary.ts";
+
+interface Key {
+  exclusive: number;
+  shared: number;
+  lastHolder: number | undefined;
+  releasedAtNs: number | undefined;
+  /** In the order of the grants. */
+  readonly holders: number[];
+  readonly ticketed: Ticketed[];
+}
+
+interface Ticketed {
+  readonly ticket: number;
+  /** The place in the order of the grants. */
+  readonly fence: number;
+  /** The place in the order of sending. */
+  readonly ask: number;
+}
+
+export interface Granted {
+  readonly client: number;
+  readonly key: string;
+  readonly isShared: boolean;
+  readonly limit: number | undefined;
+  /** The place in the order of sending. */
+  readonly ask: number;
+  readonly askedAtNs: number;
+  readonly atNs: number;
+  readonly ticket: number | undefined;
+  readonly fence: number | undefined;
+  /** Whether the clock ran all the time. */
+  readonly isTimed: boolean;
+}
+
+const REMEMBERED_MAX = 300_000;
+const TIMELINE_MAX = 400;
+
+/** Grants a client, on average, below which a single one more or less would look unfair. */
+const GRANTS_MIN = 8;
+
+export class Record {
+  handOffs: Times = new Times();
+  waits: Times = new Times();
+  /** Of the current slice. */
+  scores: number[] = [];
+  /** Of the current slice: whole passes of a drain. */
+  passes: number[] = [];
+  cycles = 0;
+  grantCount = 0;
+  violations = 0;
+  timeline: Hold[] = [];
+  readonly #keys = new Map<string, Key>();
+  readonly #grants: number[];
+  readonly #hasOwnKeys: boolean;
+  #selfHandOffs = 0;
+  #handOffCount = 0;
+
+  constructor(clients: number, hasOwnKeys: boolean) {
+    this.#grants = Array.from({ length: clients }, () => 0);
+    this.#hasOwnKeys = hasOwnKeys;
+  }
+
+  beginSlice(): void {
+    this.scores = [];
+    this.passes = [];
+    this.cycles = 0;
+    this.timeline = [];
+  }
+
+  /** Forgets all times so far, not who had what: code that ran for the first time was slow. */
+  forgetTimes(): void {
+    this.handOffs = new Times();
+    this.waits = new Times();
+  }
+
+  granted(granted: Granted): void {
+    const { client, askedAtNs, atNs, ask, ticket, fence } = granted;
+    const key = this.#key(granted.key);
+    this.#enter(key, granted);
+    this.#grants[client] = (this.#grants[client] ?? 0) + 1;
+    this.grantCount += 1;
+    const { releasedAtNs } = key;
+    const isHandOff = releasedAtNs !== undefined && askedAtNs <= releasedAtNs;
+    if (releasedAtNs !== undefined) {
+      this.#handOffCount += 1;
+      if (key.lastHolder === client) this.#selfHandOffs += 1;
+    }
+    if (granted.isTimed) {
+      this.cycles += 1;
+      this.waits.add(atNs - askedAtNs);
+      if (isHandOff) this.handOffs.add(atNs - releasedAtNs);
+      if (this.#hasOwnKeys) this.scores.push(atNs - askedAtNs);
+      else if (isHandOff) this.scores.push(atNs - releasedAtNs);
+    }
+    key.releasedAtNs = undefined;
+    key.lastHolder = client;
+    if (key.holders.length >= REMEMBERED_MAX) return;
+    key.holders.push(client);
+    // Readers are granted together, and their news are read in any order: the fence knows which was first.
+    if (ticket !== undefined) key.ticketed.push({ ticket, ask, fence: fence ?? key.ticketed.length });
+  }
+
+  /** Must be told before the service is, so that what the service does of it can only be later. */
+  releasing(granted: Granted, atNs: number): void {
+    const key = this.#key(granted.key);
+    if (granted.isShared) key.shared -= 1;
+    else key.exclusive -= 1;
+    key.releasedAtNs = atNs;
+    if (this.timeline.length < TIMELINE_MAX) {
+      this.timeline.push([granted.client, granted.atNs / 1e6, atNs / 1e6]);
+    }
+  }
+
+  fairness(): Fairness {
+    const grants = this.#grants;
+    const keys = [...this.#keys.values()];
+    const least = Math.min(...grants);
+    const ticketed = keys.map((key) => key.ticketed).filter((list) => list.length > 1);
+    const [hottest] = keys.toSorted((a, b) => b.holders.length - a.holders.length);
+    const holders = hottest?.holders ?? [];
+    return {
+      grants,
+      jain: mean(grants) < GRANTS_MIN ? null : jain(grants),
+      relativeDeviation: relativeDeviation(grants),
+      maxByMin: least === 0 ? null : Math.max(...grants) / least,
+      starved: grants.filter((count) => count === 0).length,
+      selfShare: this.#handOffCount === 0 ? 0 : this.#selfHandOffs / this.#handOffCount,
+      returnsAfter: finite(median(returns(holders))),
+      distinct: finite(distinctInWindow(holders, grants.length)),
+      orderInversions:
+        ticketed.length === 0
+          ? null
+          : total(ticketed.map((list) => inversions(by("fence", list).map(({ ticket }) => ticket)))),
+      arrivalInversions:
+        ticketed.length === 0
+          ? null
+          : total(ticketed.map((list) => inversions(by("ticket", list).map(({ ask }) => ask)))),
+    };
+  }
+
+  #enter(key: Key, { isShared, limit }: Granted): void {
+    if (isShared) key.shared += 1;
+    else key.exclusive += 1;
+    const isTooMany = limit !== undefined && key.shared > limit;
+    if (key.exclusive > 1 || (key.exclusive > 0 && key.shared > 0) || isTooMany) this.violations += 1;
+  }
+
+  #key(name: string): Key {
+    let key = this.#keys.get(name);
+    if (key === undefined) {
+      const never = { lastHolder: undefined, releasedAtNs: undefined };
+      key = { exclusive: 0, shared: 0, ...never, holders: [], ticketed: [] };
+      this.#keys.set(name, key);
+    }
+    return key;
+  }
+}
+
+function by(member: "fence" | "ticket", list: readonly Ticketed[]): Ticketed[] {
+  return list.toSorted((a, b) => a[member] - b[member]);
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function mean(values: readonly number[]): number {
+  return total(values) / values.length;
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,120 @@
+/** The results in a terminal. */
+
+import type { Spread } from "../figures.ts";
+import type { Row } from "../harness/results.ts";
+import type { Scenario } from "../scenarios.ts";
+import { kibibytes, micros, number, ratio } from "./words.ts";
+
+interface Column {
+  readonly title: string;
+  readonly of: (row: Row) => string;
+}
+
+export interface Cells {
+  readonly titles: readonly string[];
+  readonly lines: readonly (readonly string[])[];
+}
+
+export function cellsOf(scenario: Scenario, rows: readonly Row[]): Cells {
+  const columns = columnsOf(scenario).map(({ title, of }) => ({ title, cells: rows.map(of) }));
+  // A column that says nothing of anybody is only in the way.
+  const told = columns.filter(({ cells }, index) => index === 0 || cells.some((cell) => cell !== ""));
+  return {
+    titles: told.map(({ title }) => title),
+    lines: rows.map((_row, index) => told.map(({ cells }) => cells[index] ?? "")),
+  };
+}
+
+export function block(scenario: Scenario, all: readonly Row[]): string {
+  const rows = all.filter((row) => row.scenario === scenario.name);
+  const measured = rows.filter((row) => row.figures !== undefined && row.invalid === undefined);
+  const { titles, lines } = cellsOf(scenario, measured);
+  const widths = titles.map((title, index) => Math.max(title.length, ...lines.map((line) => line[index]?.length ?? 0)));
+  const pad = (texts: readonly string[]): string =>
+    texts
+      .map((text, index) => (index === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[index] ?? 0)))
+      .join("  ");
+  const rest = rows.filter((row) => !measured.includes(row)).map(excuse);
+  return [`\n${scenario.name}`, pad(titles), ...lines.map(pad), ...rest].join("\n");
+}
+
+function excuse({ subject, skipped, invalid }: Row): string {
+  return skipped === undefined ? `${subject}  INVALID: ${invalid ?? "no figures"}` : `${subject}  skipped: ${skipped}`;
+}
+
+function columnsOf({ shape, keys }: Scenario): Column[] {
+  const name: Column = { title: "", of: (row) => row.subject };
+  if (shape === "storm") return [name, ...stormColumns()];
+  if (shape === "drop") return [name, time("drop → next µs"), ratioColumn("÷ by release")];
+  if (shape === "drain") return [name, time("pass µs"), ratioColumn("÷ floor"), ...costs()];
+  const fairness: readonly Column[] = [
+    { title: "Jain", of: (row) => number(row.figures?.fairness?.jain, 4) },
+    { title: "starved", of: (row) => number(row.figures?.fairness?.starved, 0) },
+    { title: "max÷min", of: (row) => ratio(row.figures?.fairness?.maxByMin) },
+    { title: "again after", of: (row) => number(row.figures?.fairness?.returnsAfter, 0) },
+    { title: "self", of: (row) => share(row.figures?.fairness?.selfShare) },
+    { title: "inversions", of: (row) => number(row.figures?.fairness?.orderInversions, 0) },
+  ];
+  return [
+    name,
+    { title: "cycles/s", of: (row) => number(row.cyclesPerSecond?.median, 0) },
+    { title: "÷ floor (min–max)", of: (row) => range(row.cycleRatio) },
+    ...(keys === "own"
+      ? distribution("cycle", "wait")
+      : [...distribution("hand-off", "handOff"), ratioColumn("p50 ÷ floor")]),
+    ...(keys === "own" ? [] : fairness),
+    ...costs(),
+    { title: "B/cycle", of: (row) => number(row.figures?.bytesPerCycle, 0) },
+  ];
+}
+
+function distribution(name: string, of: "handOff" | "wait"): Column[] {
+  return (["p50", "p99", "max"] as const).map((part) => ({
+    title: part === "p50" ? `${name} p50 µs` : part,
+    of: (row) => micros(row.figures?.[of]?.[part]),
+  }));
+}
+
+function stormColumns(): Column[] {
+  const ms = (title: string, of: "acquireMs" | "grantedOnMs" | "emptyMs"): Column => ({
+    title,
+    of: (row) => number(row.figures?.storm?.[of], 0),
+  });
+  const bytes = (title: string, of: "bytesPerSession" | "bytesPerHolder" | "bytesPerWaiter"): Column => ({
+    title,
+    of: (row) => kibibytes(row.figures?.storm?.[of]),
+  });
+  return [
+    ms("acquired ms", "acquireMs"),
+    ms("all granted on ms", "grantedOnMs"),
+    ratioColumn("÷ acquired"),
+    ms("then empty ms", "emptyMs"),
+    bytes("session KiB", "bytesPerSession"),
+    bytes("holder KiB", "bytesPerHolder"),
+    bytes("waiter KiB", "bytesPerWaiter"),
+  ];
+}
+
+function costs(): Column[] {
+  return [
+    { title: "server ms/1000", of: (row) => number(row.serverCpuMsPer1000, 0) },
+    { title: "load ms/1000", of: (row) => number(row.loadCpuMsPer1000, 0) },
+    { title: "load busy", of: (row) => share(row.loadShare) },
+  ];
+}
+
+function time(title: string): Column {
+  return { title, of: (row) => micros(row.scoreNs?.median) };
+}
+
+function ratioColumn(title: string): Column {
+  return { title: `${title} (min–max)`, of: (row) => range(row.timeRatio) };
+}
+
+function range(spread: Spread | undefined): string {
+  return spread === undefined ? "" : `${ratio(spread.median)} (${ratio(spread.min)}–${ratio(spread.max)})`;
+}
+
+function share(value: number | undefined): string {
+  return value === undefined ? "" : `${(value * 100).toFixed(0)} %`;
+}

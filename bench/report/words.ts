@@ -1,0 +1,22 @@
+/** Figures as people read them. Empty for what is not known. */
+
+export function number(value: number | null | undefined, digits: number): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return "";
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** From ns, with three digits that matter. */
+export function micros(ns: number | null | undefined): string {
+  if (ns === null || ns === undefined) return "";
+  const value = ns / 1000;
+  return number(value, value < 10 ? 1 : 0);
+}
+
+export function ratio(value: number | null | undefined): string {
+  if (value === null) return "∞";
+  return number(value, value !== undefined && value >= 10 ? 1 : 2);
+}
+
+export function kibibytes(bytes: number | null | undefined): string {
+  return bytes === null || bytes === undefined ? "" : number(bytes / 1024, 2);
+}
