@@ -30,7 +30,7 @@ describe("the address", () => {
 describe("hello", () => {
   test("is sent when the socket is open, with the subprotocol offered and what was asked for", async () => {
     const server = await scripted({ auth: "key-1", space: "shop", grace: 20_000, meta: { user: "ada" } });
-    expect(server.end().url).toBe("wss://latchkey.test/v1/session");
+    expect(server.end().url).toBe("wss://latchkey.test/v1/session?space=shop");
     expect(server.end().protocols).toEqual(["latchkey.v1"]);
     expect(server.end().texts).toEqual([]);
     await server.end().open();
