@@ -49,8 +49,9 @@ export function release(state: State, command: Release): void {
   }
   const latch = claim.latch as Latch;
   state.end(claim, "released", byOther(state, claim, command.from));
-  tellReleased(state, command, 0, false);
+  // The next holder is told first: it waits for the key, who let go only for a word.
   state.promote(latch);
+  tellReleased(state, command, 0, false);
 }
 
 /** A cancel that crossed the grant releases: whoever cancelled does not want the key any more. */

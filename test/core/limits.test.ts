@@ -10,7 +10,7 @@ describe("limits, at the limit and one past it", () => {
     expect(space.status("k").waiting).toBe(100_000);
     expect(lines(space.acquire("@a", "one more", "k"))).toEqual(["@a one more: refused limit waiters_per_key"]);
     expect(space.status("k").waiting).toBe(100_000);
-    expect(lines(space.release("@a", "k", "@a/holder", "x")).at(-1)).toBe("@a 1: granted");
+    expect(lines(space.release("@a", "k", "@a/holder", "x"))).toContain("@a 1: granted");
     expect(lines(space.acquire("@a", "one more", "k"))).toEqual(["@a one more: queued 100000"]);
   });
 

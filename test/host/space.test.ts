@@ -106,10 +106,10 @@ describe("a store that commits at once", () => {
     setting.acquire("k", "a");
     setting.acquire("k", "b");
     setting.onTold = (effect) => {
-      if (effect.kind === "released") throw new Error("a bug in a listener");
+      if (effect.kind === "granted") throw new Error("a bug in a listener");
     };
     setting.space.submit({ kind: "release", from: "@", request: "r", key: "k", token: "token-a" });
-    expect(setting.kinds.slice(2)).toEqual(["ended a", "released r", "granted b"]);
+    expect(setting.kinds.slice(2)).toEqual(["ended a", "granted b", "released r"]);
     expect(setting.errors).toHaveLength(1);
   });
 

@@ -281,8 +281,8 @@ export class Model {
       return this.#tellReleased(command, depth, false);
     }
     this.#life.end(claim, "released", claim.asked.from === from ? undefined : this.space.by(from));
-    this.#tellReleased(command, 0, false);
     this.#life.promote(key);
+    this.#tellReleased(command, 0, false);
   }
 
   #revokeKey(command: RevokeKey): void {

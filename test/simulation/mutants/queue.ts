@@ -29,7 +29,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     bug: "a release wakes nobody",
     file: "holding.ts",
-    find: `  tellReleased(state, command, 0, false);\n  state.promote(latch);`,
+    find: `  state.promote(latch);\n  tellReleased(state, command, 0, false);`,
     replace: `  tellReleased(state, command, 0, false);`,
   },
   {
