@@ -158,7 +158,8 @@ function outcomeOf(claim: Claim): NonNullable<Claim["outcome"]> {
   return claim.outcome;
 }
 
-function isSameRequest(a: Acquire, b: Acquire): boolean {
+/** Whether two acquires under one request id are one request: all that was asked is the same, a flag that is false counting as absent. */
+export function isSameRequest(a: Acquire, b: Acquire): boolean {
   return (
     a.key === b.key &&
     a.mode === b.mode &&

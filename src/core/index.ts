@@ -1,5 +1,6 @@
 /** The core: one space's locks as a pure machine. Imports nothing from outside. */
 
+export { isSameRequest } from "./acquire.ts";
 export type { Acquire, Command } from "./command.ts";
 export type { By, ClaimSnapshot, Effect, Holder, KeyStatus, RefusalCode } from "./effect.ts";
 export { Engine, type EngineCounts, type EngineOptions } from "./engine.ts";

@@ -3,7 +3,7 @@
  * of them hangs up the claim is withdrawn, so that no lock is granted to nobody.
  */
 
-import type { Acquire, Command } from "../core/index.ts";
+import { type Acquire, type Command, isSameRequest } from "../core/index.ts";
 import type { AcquireAnswer, Answer, Entry } from "./calls.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
@@ -133,19 +133,4 @@ export class AcquireEntry implements Entry {
     const { from, request } = this.#command;
     this.#submit({ kind: "cancel", from, request, forget: true });
   }
-}
-
-function isSameRequest(a: Acquire, b: Acquire): boolean {
-  return (
-    a.key === b.key &&
-    a.mode === b.mode &&
-    a.limit === b.limit &&
-    a.timeoutMs === b.timeoutMs &&
-    a.ttlMs === b.ttlMs &&
-    a.token === b.token &&
-    (a.nest ?? false) === (b.nest ?? false) &&
-    (a.steal ?? false) === (b.steal ?? false) &&
-    a.meta === b.meta &&
-    a.message === b.message
-  );
 }
