@@ -220,7 +220,7 @@ export class Space implements LockPort, Timed {
   }
 
   #rest(engine: Engine): void {
-    const deadline = engine.nextDeadline(this.#parts.forgetEveryMs);
+    const deadline = engine.nextDeadline(this.#parts.forgetEveryMs, this.deadline);
     this.#parts.timers.setBy(this, deadline);
     if (deadline !== Number.POSITIVE_INFINITY || !this.#parts.receiver.isVacant) return;
     const { claims, sessions, remembered } = engine.counts();
