@@ -53,14 +53,20 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     bug: "the reaper sleeps on the wrong entry after a lease was extended",
     file: "deadlines.ts",
-    find: `      this.#sink(item, item.deadline, 0);\n`,
-    replace: `      this.#put(item, item.deadline, 0);\n`,
+    find: `      this.#sink(first, first.deadline, 0);\n`,
+    replace: `      this.#put(first, first.deadline, 0, 0);\n`,
   },
   {
     bug: "a lease that was extended ends at its old time",
     file: "deadlines.ts",
-    find: `if (item.deadline === this.#key(0)) return item;`,
-    replace: `return item;`,
+    find: `if (item.slot === 0 && item.deadline === this.#key(0)) return item;`,
+    replace: `if (item.slot === 0) return item;`,
+  },
+  {
+    bug: "a timer is set for a lease that was released",
+    file: "deadlines.ts",
+    find: `const isRight = first.slot === 0 && first.deadline === key;`,
+    replace: `const isRight = first.deadline === key;`,
   },
   {
     bug: "the reaper sleeps past an earlier deadline that arrives",
@@ -69,16 +75,16 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     replace: ``,
   },
   {
-    bug: "a deadline that leaves from the middle of the heap disorders it",
+    bug: "a deadline that leaves from the top of the heap disorders it",
     file: "deadlines.ts",
-    find: `    else this.#sink(last, key, slot);`,
-    replace: `    else this.#put(last, key, slot);`,
+    find: `    if (end > 0) this.#sink(last, this.#key(end), 0, end);`,
+    replace: `    if (end > 0) this.#put(last, this.#key(end), 0, end);`,
   },
   {
-    bug: "what takes the place of a deadline that leaves stays below a later one",
+    bug: "the heap is not in order any more once those that have left are taken out",
     file: "deadlines.ts",
-    find: `slot > 0 && this.#isBefore(key, last, (slot - 1) >> 2)`,
-    replace: `slot < 0`,
+    find: `slot >= 0; slot--) this.#sink`,
+    replace: `slot > 0; slot--) this.#sink`,
   },
   {
     bug: "the clock runs backwards, and leases live longer",
