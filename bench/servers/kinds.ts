@@ -9,7 +9,12 @@ import { type BenchServer, freePort, startServer, temporaryFolder, type User } f
 export const RUNTIMES = ["bun", "deno", "node"] as const;
 export type RuntimeName = (typeof RUNTIMES)[number];
 
-export type ServerKind = `latchkey-${RuntimeName}` | `floor-${RuntimeName}` | "redis" | "postgres";
+export type ServerKind =
+  | `latchkey-${RuntimeName}`
+  | `floor-${RuntimeName}`
+  | `http-${RuntimeName}`
+  | "redis"
+  | "postgres";
 
 /** Why a server of this kind cannot be started here; undefined if it can. */
 export function whyMissing(kind: ServerKind): string | undefined {
@@ -20,15 +25,20 @@ export function whyMissing(kind: ServerKind): string | undefined {
   return undefined;
 }
 
-export function start(kind: ServerKind): Promise<BenchServer> {
+/** `settings`: for Latchkey, on top of the default ones. */
+export function start(kind: ServerKind, settings: Readonly<Record<string, string>> = {}): Promise<BenchServer> {
   if (kind === "redis") return startRedis();
   if (kind === "postgres") return startPostgres();
-  const [role, runtime] = kind.split("-") as ["latchkey" | "floor", RuntimeName];
-  const file = role === "latchkey" ? `runtimes/${runtime}.ts` : `bench/servers/floor-${runtime}.ts`;
+  const [role, runtime] = kind.split("-") as ["latchkey" | "floor" | "http", RuntimeName];
+  const file = {
+    latchkey: `runtimes/${runtime}.ts`,
+    floor: `bench/servers/floor-${runtime}.ts`,
+    http: `bench/servers/floor-http-${runtime}.ts`,
+  }[role];
   return startServer({
     command: [...program(runtime), inRepository(file)],
     // The default: SQLite, as a user would run it.
-    env: { HOST: "127.0.0.1", PORT: "0" },
+    env: { HOST: "127.0.0.1", PORT: "0", ...settings },
     folder: temporaryFolder(),
     ready: /http:\/\/127\.0\.0\.1:\d+/,
   });

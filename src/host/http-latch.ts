@@ -38,6 +38,8 @@ export interface Grants {
   takeBack(grant: GrantTold): void;
 }
 
+const TURNS_TO_READ = 2;
+
 /** An empty key is matched as well, so that it is told to be a bad key and not an unknown route. */
 const KEY = "/v1/latch/:key{[^/]*}";
 
@@ -91,12 +93,15 @@ async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Re
 
 /**
  * What let the key go and what tells of the hang-up may have arrived together, and been read in the other order. So whoever
- * has waited is looked at once more after the runtime has read everything that was there.
+ * has waited is looked at once more after the runtime has read everything that was there: in one turn of its loop it reads,
+ * and at the end of that turn, or in the next, it tells of what has closed. A timer would wait for a ms.
  */
 async function hasHungUp(signal: AbortSignal): Promise<boolean> {
-  await new Promise<void>((resolve) => {
-    setTimeout(resolve);
-  });
+  for (let turn = 0; turn < TURNS_TO_READ && !signal.aborted; turn++) {
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+  }
   return signal.aborted;
 }
 

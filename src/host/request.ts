@@ -7,13 +7,18 @@ import type { Credential } from "./auth.ts";
 import { expected } from "./codec.ts";
 import { problem } from "./problem.ts";
 
+/** Each text is decoded in one piece, so that nothing of one is left for the next. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 /** The path as it was sent: percent signs in it are still to be decoded, once and strictly. */
 export function rawPath(request: Request): string {
   const { url } = request;
   const start = url.indexOf("/", url.indexOf("://") + 3);
   if (start === -1) return "/";
-  const end = url.slice(start).search(/[?#]/);
-  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+  const query = url.indexOf("?", start);
+  const fragment = url.indexOf("#", start);
+  if (query === -1 && fragment === -1) return url.slice(start);
+  return url.slice(start, Math.min(...[query, fragment].filter((end) => end !== -1)));
 }
 
 /** The third segment of `/v1/latch/{key}/…`. */
@@ -65,26 +70,37 @@ export async function readBody<Schema extends v.GenericSchema>(
 
 /** At most 64 KiB, whether or not the length was announced. */
 async function readText(request: Request): Promise<string | Response> {
-  const tooLarge = (): Response => problem("too_large", `a body has at most ${BODY_BYTES_MAX} bytes`);
-  if (request.body === null) return "";
-  if (Number(request.headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return tooLarge();
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  const reader = request.body.getReader();
+  const { headers } = request;
+  const announced = headers.get("content-length");
   try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      bytes += part.value.byteLength;
-      if (bytes > BODY_BYTES_MAX) {
-        await reader.cancel();
-        return tooLarge();
-      }
-      chunks.push(part.value);
-    }
-    return decode(chunks, bytes);
+    // Nobody can send more than they announced, and to take all of it at once spares a stream.
+    if (announced === null || headers.has("transfer-encoding")) return await readStream(request);
+    if (Number(announced) > BODY_BYTES_MAX) return tooLarge();
+    return UTF8.decode(await request.arrayBuffer());
   } catch {
     // Cut off, or not UTF-8: to guess at characters could make two different requests alike.
     return problem("bad_json", "the body is not UTF-8 text");
   }
+}
+
+async function readStream(request: Request): Promise<string | Response> {
+  if (request.body === null) return "";
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = request.body.getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    bytes += part.value.byteLength;
+    if (bytes > BODY_BYTES_MAX) {
+      await reader.cancel();
+      return tooLarge();
+    }
+    chunks.push(part.value);
+  }
+  return decode(chunks, bytes);
+}
+
+function tooLarge(): Response {
+  return problem("too_large", `a body has at most ${BODY_BYTES_MAX} bytes`);
 }
 
 function decode(chunks: readonly Uint8Array[], bytes: number): string {
@@ -94,7 +110,7 @@ function decode(chunks: readonly Uint8Array[], bytes: number): string {
     whole.set(chunk, at);
     at += chunk.byteLength;
   }
-  return new TextDecoder("utf-8", { fatal: true }).decode(whole);
+  return UTF8.decode(whole);
 }
 
 /** The id that makes a repeat the same request: from the header, quoted or bare, or from the body. */
