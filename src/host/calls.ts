@@ -81,12 +81,14 @@ export class Calls {
       const last = this.#entries.get(address)?.at(-1);
       if (last instanceof AcquireEntry && !last.isCancelled) {
         last.attach(caller, command);
+        last.listen(caller);
         return;
       }
       const entry = new AcquireEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
       this.#enter(address, entry);
       this.#submit(command);
+      entry.listen(caller);
     });
   }
 

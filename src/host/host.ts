@@ -8,8 +8,9 @@ import { draining } from "./answers.ts";
 import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
 import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
-import { createApp, internal, refusePage } from "./http.ts";
-import type { CallApp, GrantTold } from "./http-latch.ts";
+import { refusePage } from "./gate.ts";
+import { type App, createApp } from "./http.ts";
+import type { GrantTold } from "./http-latch.ts";
 import { KeyNames } from "./keys.ts";
 import type { LockReceiver } from "./lock-port.ts";
 import type { ConnectionMemory } from "./memory.ts";
@@ -58,7 +59,7 @@ const RETURN_AFTER_MS = 250;
 export class Host {
   readonly #ports: HostPorts;
   readonly #parts: HostParts;
-  readonly #app: CallApp;
+  readonly #app: App;
   readonly #timers: Timers;
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
@@ -111,15 +112,10 @@ export class Host {
 
   /** Serves a request that is no upgrade. `credential`: who calls, for requests from within the program. Never rejects. */
   async fetch(request: Request, credential?: Credential): Promise<Response> {
-    try {
-      const response = await this.#app.fetch(request, credential === undefined ? {} : { credential });
-      const grant = this.#grants.get(request);
-      if (grant !== undefined) this.#grants.set(response, grant);
-      return response;
-    } catch (error) {
-      this.#ports.onError(error, { where: "http" });
-      return internal();
-    }
+    const response = await this.#app.fetch(request, credential);
+    const grant = this.#grants.get(request);
+    if (grant !== undefined) this.#grants.set(response, grant);
+    return response;
   }
 
   /**

@@ -1,6 +1,6 @@
 /** The HTTP calls on keys and sessions. Each asks the space and answers with what that came to. */
 
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import type * as v from "valibot";
 import type { Acquire } from "../core/index.ts";
 import { AcquireBody, ExtendBody, ReleaseBody, RevokeBody } from "../protocol/bodies.ts";
@@ -10,18 +10,19 @@ import { acquired, extended, failed, released } from "./answers.ts";
 import { type Credential, isPermitted } from "./auth.ts";
 import type { Answer } from "./calls.ts";
 import { acquireFields, messageOf } from "./commands.ts";
+import type { Call } from "./gate.ts";
 import type { HostParts } from "./parts.ts";
 import { json, problem } from "./problem.ts";
-import { decodeSegment, rawPath, readBody, readKey, readRequestId, readSpace } from "./request.ts";
+import { decodeSegment, rawPath, readBody, readKey, readRequestId } from "./request.ts";
 import { CALLER_MARK, type Switchboard } from "./switchboard.ts";
 
 export interface CallVariables {
-  Variables: { credential: Credential; space: string };
+  Variables: { call: Call };
   /** Who calls, where that is known without a key: it comes from within the program. */
   Bindings: { credential?: Credential };
 }
-export type CallApp = Hono<CallVariables>;
-type Call = Context<CallVariables>;
+export type Router = Hono<CallVariables>;
+type Serve = (call: Call, parts: HostParts, grants: Grants) => Promise<Response>;
 
 /** A grant that an answer tells of. */
 export interface GrantTold {
@@ -43,36 +44,47 @@ const TURNS_TO_READ = 2;
 /** An empty key is matched as well, so that it is told to be a bad key and not an unknown route. */
 const KEY = "/v1/latch/:key{[^/]*}";
 
-export function addLatchRoutes(app: CallApp, parts: HostParts, grants: Grants): void {
-  app.use("/v1/*", async (call, next) => {
-    const space = readSpace(new URL(call.req.url).searchParams, call.var.credential);
-    if (space instanceof Response) return space;
-    call.set("space", space);
-    await next();
-    return undefined;
-  });
-  app.get("/v1/latch", (call) => listKeys(call, parts));
-  app.post(`${KEY}/acquire`, (call) => acquire(call, parts, grants));
-  app.post(`${KEY}/extend`, (call) => extend(call, parts));
-  app.post(`${KEY}/release`, (call) => release(call, parts));
-  app.get(KEY, (call) => showKey(call, parts));
-  app.delete(KEY, (call) => revokeKey(call, parts));
-  app.delete("/v1/session/:session", (call) => revokeSession(call, parts));
+/** The calls that programs make for each lock. */
+const DIRECT: ReadonlyMap<string, Serve> = new Map<string, Serve>([
+  ["acquire", acquire],
+  ["extend", extend],
+  ["release", release],
+]);
+
+/**
+ * Where the way over the router, which costs more than the lock, can be spared: what serves this request, provided that
+ * it passes the gate. Requests of pages are not among them: their answers need more headers.
+ */
+export function directCall(request: Request): Serve | undefined {
+  if (request.method !== "POST" || request.headers.has("origin")) return undefined;
+  const [, version, kind, , name, ...more] = rawPath(request).split("/");
+  if (version !== "v1" || kind !== "latch" || name === undefined || more.length > 0) return undefined;
+  return DIRECT.get(name);
+}
+
+export function addLatchRoutes(router: Router, parts: HostParts, grants: Grants): void {
+  router.get("/v1/latch", ({ var: { call } }) => listKeys(call, parts));
+  for (const [name, serve] of DIRECT) {
+    router.post(`${KEY}/${name}`, ({ var: { call } }) => serve(call, parts, grants));
+  }
+  router.get(KEY, ({ var: { call } }) => showKey(call, parts));
+  router.delete(KEY, ({ var: { call } }) => revokeKey(call, parts));
+  router.delete("/v1/session/:session", ({ var: { call } }) => revokeSession(call, parts));
 }
 
 async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, AcquireBody);
+  const body = await readBody(call.request, AcquireBody);
   if (body instanceof Response) return body;
-  const id = readRequestId(call.req.raw, body.request_id);
+  const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
-  if (body.steal === true && !isPermitted(call.var.credential, "steal")) return forbidden("steal");
+  if (body.steal === true && !isPermitted(call.credential, "steal")) return forbidden("steal");
 
   const from = scopeOf(call);
   const request = `acquire:${id ?? parts.mint.token()}`;
   const command = acquireOf(body, { from, request, key: parts.keys.inward(key) }, parts);
-  const { signal } = call.req.raw;
+  const { signal } = call.request;
   if (signal.aborted) return failed({ kind: "gone" });
   const answered = await onBoard(call, parts, (board) => board.calls.acquire(command, signal));
   if (answered instanceof Response) return answered;
@@ -81,13 +93,13 @@ async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Re
     return body.on_timeout === "ok" ? json({ status: "timeout" }) : waitIsOver(call, parts, key);
   }
   if (answer.kind !== "granted") return failed(answer, key);
-  const grant = { space: call.var.space, from, request, hasWaited };
+  const grant = { space: call.space, from, request, hasWaited };
   // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
   if (hasWaited && parts.hibernation === undefined && (await hasHungUp(signal))) {
     grants.takeBack(grant);
     return failed({ kind: "gone" });
   }
-  grants.note(call.req.raw, grant);
+  grants.note(call.request, grant);
   return acquired(answer, key, parts.wire);
 }
 
@@ -130,9 +142,9 @@ async function waitIsOver(call: Call, parts: HostParts, key: string): Promise<Re
 }
 
 async function extend(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, ExtendBody);
+  const body = await readBody(call.request, ExtendBody);
   if (body instanceof Response) return body;
   const { token, ttl: ttlMs } = body;
   const command = { kind: "extend", ...asking(call, parts), key: parts.keys.inward(key), token, ttlMs } as const;
@@ -142,11 +154,11 @@ async function extend(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function release(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, ReleaseBody);
+  const body = await readBody(call.request, ReleaseBody);
   if (body instanceof Response) return body;
-  const id = readRequestId(call.req.raw, body.request_id);
+  const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
   const address = { from: scopeOf(call), request: `release:${id ?? parts.mint.token()}` };
   const command = { kind: "release", ...address, key: parts.keys.inward(key), token: body.token } as const;
@@ -156,7 +168,7 @@ async function release(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function showKey(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
   const answer = await askStatus(call, parts, key);
   if (answer instanceof Response) return answer;
@@ -164,7 +176,7 @@ async function showKey(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function listKeys(call: Call, parts: HostParts): Promise<Response> {
-  const query = new URL(call.req.url).searchParams;
+  const query = new URL(call.request.url).searchParams;
   const prefix = query.get("prefix") ?? "";
   const after = query.get("after");
   if (!isKey(prefix) || (after !== null && !isKey(after))) return problem("bad_key", "prefix or after is too long");
@@ -181,22 +193,22 @@ async function listKeys(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function revokeKey(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, RevokeBody);
+  const body = await readBody(call.request, RevokeBody);
   if (body instanceof Response) return body;
-  if (!isPermitted(call.var.credential, "operate")) return forbidden("operate");
+  if (!isPermitted(call.credential, "operate")) return forbidden("operate");
   const address = asking(call, parts);
   const command = { kind: "revoke_key", ...address, key: parts.keys.inward(key), ...messageOf(body) } as const;
   return revoked(await onBoard(call, parts, (board) => board.calls.ask(command)), key);
 }
 
 async function revokeSession(call: Call, parts: HostParts): Promise<Response> {
-  const session = decodeSegment(rawPath(call.req.raw).split("/")[3] ?? "");
+  const session = decodeSegment(rawPath(call.request).split("/")[3] ?? "");
   if (session === undefined) return problem("bad_request", "the id of the session cannot be decoded");
-  const body = await readBody(call.req.raw, RevokeBody);
+  const body = await readBody(call.request, RevokeBody);
   if (body instanceof Response) return body;
-  if (!isPermitted(call.var.credential, "operate")) return forbidden("operate");
+  if (!isPermitted(call.credential, "operate")) return forbidden("operate");
   const command = { kind: "revoke_session", ...asking(call, parts), session, ...messageOf(body) } as const;
   return revoked(await onBoard(call, parts, (board) => board.calls.ask(command)));
 }
@@ -218,7 +230,7 @@ async function onBoard<T>(
   ask: (board: Switchboard) => Promise<T>,
 ): Promise<T | Response> {
   if (parts.isDraining()) return failed({ kind: "draining" });
-  const board = parts.board(call.var.space);
+  const board = parts.board(call.space);
   return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
 }
 
@@ -228,7 +240,7 @@ function asking(call: Call, parts: HostParts): { from: string; request: string }
 
 /** Request ids of callers are unique within their credential. */
 function scopeOf(call: Call): string {
-  return CALLER_MARK + call.var.credential.name;
+  return CALLER_MARK + call.credential.name;
 }
 
 function forbidden(permission: string): Response {

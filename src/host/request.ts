@@ -37,8 +37,10 @@ export function decodeSegment(segment: string): string | undefined {
 }
 
 /** A credential that is bound to a space opens no other, and needs not name it. */
-export function readSpace(query: URLSearchParams, credential: Credential): string | Response {
-  const space = query.get("space") ?? credential.space ?? SPACE_DEFAULT;
+export function readSpace(request: Request, credential: Credential): string | Response {
+  const { url } = request;
+  const named = url.includes("?") ? new URL(url).searchParams.get("space") : null;
+  const space = named ?? credential.space ?? SPACE_DEFAULT;
   if (!isSpace(space)) return problem("bad_space", "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -");
   if (credential.space === undefined || credential.space === space) return space;
   return problem("forbidden", "this API key is for another space");
