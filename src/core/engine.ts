@@ -98,7 +98,7 @@ export class Engine {
       waiting += latch.queue.count;
       holding += latch.holders.count;
     }
-    for (const session of state.sessions.values()) requests += session.requests.size;
+    for (const session of state.sessions.values()) requests += session.requests?.size ?? 0;
     for (const scope of state.scopes.values()) requests += scope.size;
     return {
       claims: waiting + holding,

@@ -67,10 +67,12 @@ export class State {
   /** Makes a claim findable by its request. */
   enterRequest(claim: Claim): void {
     const { from, request } = claim.asked;
-    let requests = claim.owner?.requests ?? this.scopes.get(from);
+    const { owner } = claim;
+    let requests = owner === undefined ? this.scopes.get(from) : owner.requests;
     if (requests === undefined) {
       requests = new Map();
-      this.scopes.set(from, requests);
+      if (owner === undefined) this.scopes.set(from, requests);
+      else owner.requests = requests;
     }
     requests.set(request, claim);
   }

@@ -63,6 +63,10 @@ export class Host {
   readonly #timers: Timers;
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
+  /** One for all: there may be ten thousand silent connections. */
+  readonly #onClosed = ({ socket }: Connection): void => {
+    this.#connections.delete(socket.id);
+  };
   /** What answers tell of, by their requests until they are made. */
   readonly #grants: WeakMap<Request | Response, GrantTold> = new WeakMap();
   readonly #confirmations: Confirmations | undefined;
@@ -160,7 +164,7 @@ export class Host {
       shown: admission?.shown ?? this.#parts.keyring.judge(undefined),
       space: admission?.space,
       hasHeartbeat: liveness,
-      onClosed: () => this.#connections.delete(socket.id),
+      onClosed: this.#onClosed,
     });
     this.#connections.set(socket.id, connection);
     if (this.#isDraining) connection.drain(returnAfterMs());
@@ -172,7 +176,7 @@ export class Host {
       shown: memory.shown,
       space: memory.space,
       hasHeartbeat: true,
-      onClosed: () => this.#connections.delete(socket.id),
+      onClosed: this.#onClosed,
       memory,
     });
     this.#connections.set(socket.id, connection);
