@@ -27,7 +27,7 @@ interface Turn {
 interface Subject {
   readonly name: string;
   readonly turns: Turn[];
-  turn(): Promise<Turn>;
+  readonly turn: () => Promise<Turn>;
 }
 
 /** Acquires and releases one key after the other, for one turn. */

@@ -51,7 +51,7 @@ function step(engine: Engine, command: Command): void {
   engine.step(command, performance.now(), outbox);
 }
 
-async function grownBy<T>(make: () => T): Promise<number> {
+async function grownBy(make: () => unknown): Promise<number> {
   const before = await used();
   const made = make();
   const after = await used();

@@ -19,8 +19,8 @@ function bare(incoming: IncomingMessage, outgoing: ServerResponse): void {
 }
 
 const server = createServer((incoming, outgoing) => {
-  if (incoming.url?.startsWith("/hono") === true) void hono(incoming, outgoing);
-  else bare(incoming, outgoing);
+  if (incoming.url?.startsWith("/hono") !== true) bare(incoming, outgoing);
+  else hono(incoming, outgoing).catch((error: unknown) => outgoing.destroy(error as Error));
 });
 
 server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));

@@ -62,7 +62,7 @@ export function createApp(parts: HostParts, options: HttpOptions): App {
   };
 }
 
-export function internal(): Response {
+function internal(): Response {
   return problem("internal", "something went wrong here");
 }
 
