@@ -184,6 +184,7 @@ export class Connection implements SessionLine, Timed {
     for (const frame of frames) {
       if (this.#phase === "closed" || !this.#isWithinRate(now)) return;
       this.#frame(frame);
+      if (frames.length > 1) this.#parts.departures.next(this.#outlet);
     }
   }
 

@@ -1,6 +1,7 @@
 /**
  * What a turn of the host tells its sockets, and when it leaves. A socket write costs more than all the rest of a frame, so
- * all that one turn tells one peer leaves together; whoever was told first is served first.
+ * all that one turn tells one peer leaves together; whoever was told first is served first. A peer that is not the one being
+ * served does not wait for the rest of that one's batch: whom a release makes the holder is told at once.
  */
 
 /** The side of a connection that news are kept at. */
@@ -18,6 +19,17 @@ export class Departures {
     this.#waiting.push(departing);
     // News that no socket or timer brought about: a commit that took its time, or an HTTP call.
     if (this.#turns === 0 && this.#waiting.length === 1) queueMicrotask(() => this.#flush());
+  }
+
+  /** One frame of a batch is served, and more follow: all but its sender are told now. */
+  next(sender: Departing): void {
+    let kept = 0;
+    for (let i = 0; i < this.#waiting.length; i++) {
+      const departing = this.#waiting[i] as Departing;
+      if (departing === sender) this.#waiting[kept++] = departing;
+      else departing.depart();
+    }
+    this.#waiting.length = kept;
   }
 
   /** Everything between `begin` and `end` is one turn. Turns may lie within each other. */

@@ -142,6 +142,29 @@ describe("what one turn tells one peer", () => {
     expect(JSON.parse(holder.sent.at(-1)!)).toMatchObject([{ t: "released" }, { t: "queued" }]);
   });
 
+  test("leaves for a peer that is not its sender before the rest of a batch is served", () => {
+    const world = new World();
+    const [holder, next] = [world.session(), world.session()];
+    const { token } = holder.acquire("k", { id: "a" });
+    next.acquire("k", { id: "b" });
+    let answersThen: number | undefined;
+    next.onSent = () => {
+      answersThen = holder.sent.length;
+    };
+    const before = holder.sent.length;
+    holder.say([
+      { t: "release", id: "r", key: "k", token },
+      { t: "status", id: "s", key: "k" },
+      { t: "acquire", id: "c", key: "k" },
+    ]);
+    expect(answersThen).toBe(before);
+    expect(JSON.parse(holder.sent.at(-1)!)).toMatchObject([
+      { t: "released" },
+      { t: "status", waiting: 0 },
+      { t: "queued" },
+    ]);
+  });
+
   test("leaves before the close that follows it", () => {
     const socket = new World().session();
     socket.news();
