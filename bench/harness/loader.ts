@@ -3,7 +3,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Figures, Job, Order, Reply, Slice } from "../load/job.ts";
-import { inRepository, program, type RuntimeName } from "../servers/kinds.ts";
+import { program, type RuntimeName } from "../servers/kinds.ts";
+import { inRepository } from "../servers/paths.ts";
 
 /** Above what any order takes: the slowest are thousands of handshakes. */
 const PATIENCE_MS = 90_000;
