@@ -11,7 +11,7 @@ import type { Results, Row } from "./harness/results.ts";
 import { compare } from "./report/compare.ts";
 import { page } from "./report/page.ts";
 import { block } from "./report/table.ts";
-import { inRepository } from "./servers/kinds.ts";
+import { inRepository } from "./servers/paths.ts";
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.includes("--help")) {
@@ -34,7 +34,7 @@ async function main(args: readonly string[]): Promise<number> {
   return failures.length > 0 ? 1 : 0;
 }
 
-async function runAll({ run, subjects, url }: Options, args: readonly string[]): Promise<Results> {
+async function runAll({ run, subjects, loaders, url }: Options, args: readonly string[]): Promise<Results> {
   const machine = describeMachine();
   const startedAt = new Date().toISOString();
   const command = ["npm run bench --", ...args].join(" ");
@@ -49,12 +49,13 @@ async function runAll({ run, subjects, url }: Options, args: readonly string[]):
     tell.begin(scenario.name);
     // A storm looks at the memory of its server, which must not have a past.
     await using fresh = new ServerPool(url);
-    rows.push(...(await measure(scenario, subjects, run, scenario.shape === "storm" ? fresh : warm)));
+    rows.push(...(await measure(scenario, subjects, { ...run, loaders }, scenario.shape === "storm" ? fresh : warm)));
+    await warm.endScenario();
     tell.end();
     console.log(block(scenario, rows));
   }
   const notes = notesOn(rows, machine.loadAtStart, machine.cores);
-  return { startedAt, commit: version, command, machine, ...run, rows, notes };
+  return { startedAt, commit: version, command, machine, ...run, loaders, rows, notes };
 }
 
 /** Returns the path without its ending. */

@@ -48,8 +48,8 @@ export class Loader {
     this.#rest();
   }
 
-  async slice(ms: number, isWarmUp: boolean): Promise<Slice> {
-    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp });
+  async slice(ms: number, isWarmUp: boolean, atNs?: number): Promise<Slice> {
+    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp, atNs });
     this.#rest();
     if (slice === undefined) throw new Error("the load generator gave no slice");
     return slice;

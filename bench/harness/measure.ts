@@ -14,6 +14,7 @@ import { type Floor, floorOf, type Subject } from "./subjects.ts";
 export interface Turns {
   readonly rounds: number;
   readonly sliceMs: number;
+  readonly loaders: number;
 }
 
 export interface Servers {
@@ -42,7 +43,7 @@ export async function measure(
   const preparing: Promise<Pair>[] = [];
   for (const subject of subjects) {
     const why = (await whyNot(scenario, subject)) ?? (subject.server && servers.whyMissing(subject.server));
-    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers));
+    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers, turns.loaders));
     else if (why !== "") rows.push({ scenario: scenario.name, subject: subject.name, floor: undefined, skipped: why });
   }
   const pairs = await Promise.all(preparing);
@@ -81,9 +82,10 @@ async function prepare(
   subject: Subject,
   controls: Map<string, Promise<Party>>,
   servers: Servers,
+  loaders: number,
 ): Promise<Pair> {
   const connect = async (who: Subject | Floor): Promise<Party> =>
-    Party.prepare(who, who.server && (await servers.get(who.server)), scenario);
+    Party.prepare(who, who.server && (await servers.get(who.server)), scenario, loaders);
   const floor = floorOf(subject, scenario);
   let control = floor && controls.get(floor.name);
   if (floor !== undefined && control === undefined) controls.set(floor.name, (control = connect(floor)));

@@ -1,6 +1,7 @@
 /** The results in a terminal. */
 
 import type { Spread } from "../figures.ts";
+import { isLoadBound } from "../harness/judge.ts";
 import type { Row } from "../harness/results.ts";
 import type { Scenario } from "../scenarios.ts";
 import { kibibytes, micros, number, ratio } from "./words.ts";
@@ -99,7 +100,9 @@ function costs(): Column[] {
   return [
     { title: "server ms/1000", of: (row) => number(row.serverCpuMsPer1000, 0) },
     { title: "load ms/1000", of: (row) => number(row.loadCpuMsPer1000, 0) },
-    { title: "load busy", of: (row) => share(row.loadShare) },
+    { title: "server busy", of: (row) => share(row.serverShare) },
+    { title: "load busy", of: (row) => `${share(row.loadShare)}${isLoadBound(row) ? " bound" : ""}` },
+    { title: "loaders", of: ({ loaders = 1 }) => (loaders > 1 ? `${loaders}` : "") },
   ];
 }
 
