@@ -8,7 +8,7 @@ import { type Options, readOptions, USAGE } from "./harness/options.ts";
 import { ServerPool } from "./harness/pool.ts";
 import { progress } from "./harness/progress.ts";
 import type { Results, Row } from "./harness/results.ts";
-import { compare } from "./report/compare.ts";
+import { compare, readResults } from "./report/compare.ts";
 import { page } from "./report/page.ts";
 import { block } from "./report/table.ts";
 import { inRepository } from "./servers/paths.ts";
@@ -21,8 +21,7 @@ async function main(args: readonly string[]): Promise<number> {
   const options = read(args);
   if (options === undefined) return 2;
   if (options.compare !== undefined) {
-    console.log(compare(...options.compare));
-    return 0;
+    return compareFiles(...options.compare);
   }
   const results = await runAll(options, args);
   const path = keep(results);
@@ -66,6 +65,16 @@ function keep(results: Results): string {
   writeFileSync(`${folder}/${name}.json`, JSON.stringify(results));
   writeFileSync(`${folder}/${name}.html`, page(results));
   return `bench/out/${name}`;
+}
+
+function compareFiles(oldPath: string, newPath: string): number {
+  try {
+    console.log(compare(readResults(oldPath), readResults(newPath)));
+    return 0;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 2;
+  }
 }
 
 function read(args: readonly string[]): Options | undefined {
