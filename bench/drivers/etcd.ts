@@ -11,9 +11,12 @@ import { type Driver, type Held, nothing } from "./driver.ts";
 /** Longer than any row takes: nothing renews it. A client that is cut keeps its locks for as long, so `drop` is no drop. */
 const LEASE_S = 3_600;
 
+/** Where 1 024 ask at once a busy machine makes it answer that requests have timed out. */
+const CLIENTS_MAX = 128;
+
 export const etcd: Driver = {
   name: "etcd",
-  can: { shared: false, limit: false, drop: false, keys: true, quiet: true, clientsMax: 1024 },
+  can: { shared: false, limit: false, drop: false, keys: true, quiet: true, clientsMax: CLIENTS_MAX },
   open: async ({ url }) => ({
     connect: async (_index, broken) => {
       const session = connect(url);

@@ -57,7 +57,8 @@ async function acquire(client: Client, folder: string, mode: Mode): Promise<Held
     await gone(client, `${folder}/${inFront}`);
     // Not its turn yet, perhaps: whoever was in front may have given up. The recipe looks again.
   }
-  return { ticket, release: () => told<void>((done) => client.remove(path, done)) };
+  // Readers are let in together and hear of it in any order: only writers can show in which order they came.
+  return { ...(mode === "exclusive" && { ticket }), release: () => told<void>((done) => client.remove(path, done)) };
 }
 
 /** Whom to wait for: the last one before, for a reader the last writer before. */

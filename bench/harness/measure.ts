@@ -67,10 +67,12 @@ export async function measure(
 /** Empty: it makes no sense, and nobody has to hear of it. */
 async function whyNot(
   { shape, readers, limit, keys, clients }: Scenario,
-  { driver }: Subject,
+  { driver, server }: Subject,
 ): Promise<string | undefined> {
   const { can }: { readonly can: Capabilities } = await driverOf(driver);
   if ((shape === "storm" || shape === "drop") && !can.drop) return "";
+  // Only our own servers tell what is left of those who were cut.
+  if (shape === "storm" && !/^(?:latchkey-|given$)/.test(server ?? "")) return "";
   if (readers > 0 && !can.shared) return "";
   if (limit !== undefined && !can.limit) return "";
   if (keys !== "hot" && !can.keys) return "";

@@ -51,6 +51,7 @@ export interface Fairness {
   readonly jain: number | null;
   readonly relativeDeviation: number;
   readonly maxByMin: number | null;
+  /** Clients that got nothing although there were grants enough for all. */
   readonly starved: number;
   readonly selfShare: number;
   /** Median number of grants until the same client holds again. */

@@ -1,6 +1,7 @@
 /** The results in a terminal. */
 
 import type { Spread } from "../figures.ts";
+import type { Fairness } from "../load/job.ts";
 import { isLoadBound } from "../harness/judge.ts";
 import type { Row } from "../harness/results.ts";
 import type { Scenario } from "../scenarios.ts";
@@ -51,7 +52,7 @@ function columnsOf({ shape, keys }: Scenario): Column[] {
   const fairness: readonly Column[] = [
     { title: "Jain", of: (row) => number(row.figures?.fairness?.jain, 4) },
     { title: "starved", of: (row) => number(row.figures?.fairness?.starved, 0) },
-    { title: "max÷min", of: (row) => ratio(row.figures?.fairness?.maxByMin) },
+    { title: "max÷min", of: ({ figures }) => maxByMin(figures?.fairness) },
     { title: "again after", of: (row) => number(row.figures?.fairness?.returnsAfter, 0) },
     { title: "self", of: (row) => share(row.figures?.fairness?.selfShare) },
     { title: "inversions", of: (row) => number(row.figures?.fairness?.orderInversions, 0) },
@@ -116,6 +117,12 @@ function ratioColumn(title: string): Column {
 
 function range(spread: Spread | undefined): string {
   return spread === undefined ? "" : `${ratio(spread.median)} (${ratio(spread.min)}–${ratio(spread.max)})`;
+}
+
+/** ∞ where somebody got nothing, unless there was nothing more to get. */
+function maxByMin(fairness: Fairness | null | undefined): string {
+  if (fairness?.maxByMin === null && fairness.starved === 0) return "";
+  return ratio(fairness?.maxByMin);
 }
 
 function share(value: number | undefined): string {
