@@ -67,7 +67,7 @@ export async function measure(
 /** Empty: it makes no sense, and nobody has to hear of it. */
 async function whyNot(
   { shape, readers, limit, keys, clients }: Scenario,
-  { driver, server }: Subject,
+  { driver, server, clientsMax: ownMax = Number.POSITIVE_INFINITY }: Subject,
 ): Promise<string | undefined> {
   const { can }: { readonly can: Capabilities } = await driverOf(driver);
   if ((shape === "storm" || shape === "drop") && !can.drop) return "";
@@ -76,7 +76,8 @@ async function whyNot(
   if (readers > 0 && !can.shared) return "";
   if (limit !== undefined && !can.limit) return "";
   if (keys !== "hot" && !can.keys) return "";
-  return clients > can.clientsMax ? `at most ${can.clientsMax} clients` : undefined;
+  const clientsMax = Math.min(can.clientsMax, ownMax);
+  return clients > clientsMax ? `at most ${clientsMax} clients` : undefined;
 }
 
 async function prepare(

@@ -22,13 +22,22 @@ export class Party {
   /** Whether it needs longer turns: it polls, or it got nothing done in one. */
   #isSlow: boolean;
   readonly #warmUpMs: number;
+  /** Grants that need no release before them. */
+  readonly #atOnce: number;
   #serverCpuMs = 0;
 
-  private constructor(who: Subject | Floor, loaders: Loaders, server: BenchServer | undefined, isQuiet: boolean) {
+  private constructor(
+    who: Subject | Floor,
+    scenario: Scenario,
+    loaders: Loaders,
+    server: BenchServer | undefined,
+    isQuiet: boolean,
+  ) {
     this.name = who.name;
     this.#loaders = loaders;
     this.#server = server;
     this.#isSlow = !isQuiet;
+    this.#atOnce = scenario.keys === "own" ? scenario.clients : 0;
     this.#warmUpMs = "warmUpMs" in who ? who.warmUpMs : 0;
   }
 
@@ -41,7 +50,7 @@ export class Party {
   ): Promise<Party> {
     const { can } = await driverOf(who.driver);
     const loaders = new Loaders(who.load, can.quiet, loadersFor(scenario, server !== undefined, loaderCount));
-    const party = new Party(who, loaders, server, can.quiet);
+    const party = new Party(who, scenario, loaders, server, can.quiet);
     const row = `row${++rowCount}-${process.pid}`;
     const count = scenario.keys === "hot" ? 1 : scenario.keys === "own" ? scenario.clients : scenario.keys;
     const keys = Array.from({ length: count }, (_, index) => `${row}:${index}`);
@@ -54,7 +63,8 @@ export class Party {
   async warmUp(ms: number): Promise<void> {
     if (this.error !== undefined) return;
     const slice = await this.#try(() => this.#loaders.slice(Math.max(ms, this.#warmUpMs), true));
-    this.#isSlow ||= slice?.scoreNs === null;
+    // With keys of their own all clients are granted at once when they begin, and never as fast again.
+    if (slice !== undefined) this.#isSlow ||= slice.scoreNs === null || slice.cycles <= this.#atOnce;
   }
 
   async slice(ms: number): Promise<Turn | undefined> {
@@ -62,7 +72,10 @@ export class Party {
     const before = this.#serverCpu();
     const slice = await this.#try(() => this.#loaders.slice(this.#isSlow ? Math.max(ms, LONG_SLICE_MS) : ms, false));
     this.#serverCpuMs += this.#serverCpu() - before;
-    if (slice !== undefined) this.slices.push(slice);
+    if (slice !== undefined) {
+      this.slices.push(slice);
+      this.#isSlow ||= slice.scoreNs === null;
+    }
     return slice;
   }
 
