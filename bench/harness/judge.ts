@@ -50,7 +50,7 @@ export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number
   if (bound.length > 0) {
     const names = bound.map(({ scenario, subject }) => `${scenario} · ${subject}`);
     notes.push(
-      `The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}. More of them: --loaders 2.`,
+      `The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}. --loaders 2 splits all but drains, drops and storms.`,
     );
   }
   return notes;
