@@ -8,10 +8,10 @@ import { type Options, readOptions, USAGE } from "./harness/options.ts";
 import { ServerPool } from "./harness/pool.ts";
 import { progress } from "./harness/progress.ts";
 import type { Results, Row } from "./harness/results.ts";
-import { compare } from "./report/compare.ts";
+import { compare, readResults } from "./report/compare.ts";
 import { page } from "./report/page.ts";
 import { block } from "./report/table.ts";
-import { inRepository } from "./servers/kinds.ts";
+import { inRepository } from "./servers/paths.ts";
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.includes("--help")) {
@@ -21,8 +21,7 @@ async function main(args: readonly string[]): Promise<number> {
   const options = read(args);
   if (options === undefined) return 2;
   if (options.compare !== undefined) {
-    console.log(compare(...options.compare));
-    return 0;
+    return compareFiles(...options.compare);
   }
   const results = await runAll(options, args);
   const path = keep(results);
@@ -34,7 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
   return failures.length > 0 ? 1 : 0;
 }
 
-async function runAll({ run, subjects, url }: Options, args: readonly string[]): Promise<Results> {
+async function runAll({ run, subjects, loaders, url }: Options, args: readonly string[]): Promise<Results> {
   const machine = describeMachine();
   const startedAt = new Date().toISOString();
   const command = ["npm run bench --", ...args].join(" ");
@@ -49,12 +48,13 @@ async function runAll({ run, subjects, url }: Options, args: readonly string[]):
     tell.begin(scenario.name);
     // A storm looks at the memory of its server, which must not have a past.
     await using fresh = new ServerPool(url);
-    rows.push(...(await measure(scenario, subjects, run, scenario.shape === "storm" ? fresh : warm)));
+    rows.push(...(await measure(scenario, subjects, { ...run, loaders }, scenario.shape === "storm" ? fresh : warm)));
+    await warm.endScenario();
     tell.end();
     console.log(block(scenario, rows));
   }
   const notes = notesOn(rows, machine.loadAtStart, machine.cores);
-  return { startedAt, commit: version, command, machine, ...run, rows, notes };
+  return { startedAt, commit: version, command, machine, ...run, loaders, rows, notes };
 }
 
 /** Returns the path without its ending. */
@@ -65,6 +65,16 @@ function keep(results: Results): string {
   writeFileSync(`${folder}/${name}.json`, JSON.stringify(results));
   writeFileSync(`${folder}/${name}.html`, page(results));
   return `bench/out/${name}`;
+}
+
+function compareFiles(oldPath: string, newPath: string): number {
+  try {
+    console.log(compare(readResults(oldPath), readResults(newPath)));
+    return 0;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 2;
+  }
 }
 
 function read(args: readonly string[]): Options | undefined {

@@ -21,9 +21,9 @@ const bare: Capabilities = {
 export const relay: Driver = {
   name: "relay",
   can: bare,
-  open: async ({ url, row }) => {
+  open: async ({ url, row, isLaidOut = false }) => {
     // The text comes into the world with whoever asks first.
-    let isBorn = false;
+    let isBorn = isLaidOut;
     return {
       connect: async (_index, broken) => {
         const socket = await BenchSocket.open(`${url}/relay?ring=${row}`, broken);

@@ -34,6 +34,8 @@ export interface Target {
   readonly row: string;
   /** All keys that the row will use. */
   readonly keys: readonly string[];
+  /** Another load generator of the same row has laid out what the clients share. */
+  readonly isLaidOut?: boolean;
 }
 
 export interface Opened {

@@ -27,9 +27,9 @@ const TRIES_MAX = 1_000_000;
 export const redisList: Driver = {
   name: "redis-list",
   can,
-  open: async ({ url, keys }) => {
+  open: async ({ url, keys, isLaidOut = false }) => {
     const first = await createClient({ url }).connect();
-    for (const key of keys) await first.rPush(key, "lock");
+    if (!isLaidOut) for (const key of keys) await first.rPush(key, "lock");
     await first.close();
     return {
       connect: async (_index, broken) => {

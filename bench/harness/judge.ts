@@ -5,6 +5,9 @@ import type { Row } from "./results.ts";
 /** Drivers whose service gives tickets, and promises to grant in their order. */
 const ORDERED = /ws-raw$/;
 
+const LOAD_BOUND = 0.9;
+const SERVER_IDLE = 0.8;
+
 export function failuresOf(rows: readonly Row[]): string[] {
   return rows.flatMap((row) => {
     const name = `${row.scenario} · ${row.subject}`;
@@ -23,6 +26,11 @@ export function failuresOf(rows: readonly Row[]): string[] {
   });
 }
 
+/** Whether the load generator had no more of a core to give, and the server had much. A server elsewhere is not seen. */
+export function isLoadBound({ loadShare = 0, serverShare = 0 }: Row): boolean {
+  return loadShare >= LOAD_BOUND && serverShare < loadShare * SERVER_IDLE;
+}
+
 /** What a reader should know before believing the figures. */
 export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number): string[] {
   const notes: string[] = [];
@@ -32,16 +40,18 @@ export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number
     );
   }
   for (const { scenario, subject, scoreNs } of rows) {
-    const isFloor = / on (bun|deno|node)$/.test(subject);
+    const isFloor = / on (bun|deno|node|workerd)$/.test(subject);
     if (isFloor && scoreNs !== undefined && scoreNs.max > 1.5 * scoreNs.min) {
       const drift = (scoreNs.max / scoreNs.min).toFixed(1);
       notes.push(`${scenario}: the floor ${subject} itself drifted by × ${drift} within the run.`);
     }
   }
-  const bound = rows.filter(({ loadShare, figures }) => (loadShare ?? 0) > 0.85 && figures?.fairness);
+  const bound = rows.filter(isLoadBound);
   if (bound.length > 0) {
     const names = bound.map(({ scenario, subject }) => `${scenario} · ${subject}`);
-    notes.push(`The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}.`);
+    notes.push(
+      `The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}. --loaders 2 splits all but drains, drops and storms.`,
+    );
   }
   return notes;
 }

@@ -14,6 +14,7 @@ import { type Floor, floorOf, type Subject } from "./subjects.ts";
 export interface Turns {
   readonly rounds: number;
   readonly sliceMs: number;
+  readonly loaders: number;
 }
 
 export interface Servers {
@@ -42,7 +43,7 @@ export async function measure(
   const preparing: Promise<Pair>[] = [];
   for (const subject of subjects) {
     const why = (await whyNot(scenario, subject)) ?? (subject.server && servers.whyMissing(subject.server));
-    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers));
+    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers, turns.loaders));
     else if (why !== "") rows.push({ scenario: scenario.name, subject: subject.name, floor: undefined, skipped: why });
   }
   const pairs = await Promise.all(preparing);
@@ -66,14 +67,17 @@ export async function measure(
 /** Empty: it makes no sense, and nobody has to hear of it. */
 async function whyNot(
   { shape, readers, limit, keys, clients }: Scenario,
-  { driver }: Subject,
+  { driver, server, clientsMax: ownMax = Number.POSITIVE_INFINITY }: Subject,
 ): Promise<string | undefined> {
   const { can }: { readonly can: Capabilities } = await driverOf(driver);
   if ((shape === "storm" || shape === "drop") && !can.drop) return "";
+  // Only our own servers tell what is left of those who were cut.
+  if (shape === "storm" && !/^(?:latchkey-|given$)/.test(server ?? "")) return "";
   if (readers > 0 && !can.shared) return "";
   if (limit !== undefined && !can.limit) return "";
   if (keys !== "hot" && !can.keys) return "";
-  return clients > can.clientsMax ? `at most ${can.clientsMax} clients` : undefined;
+  const clientsMax = Math.min(can.clientsMax, ownMax);
+  return clients > clientsMax ? `at most ${clientsMax} clients` : undefined;
 }
 
 async function prepare(
@@ -81,9 +85,10 @@ async function prepare(
   subject: Subject,
   controls: Map<string, Promise<Party>>,
   servers: Servers,
+  loaders: number,
 ): Promise<Pair> {
   const connect = async (who: Subject | Floor): Promise<Party> =>
-    Party.prepare(who, who.server && (await servers.get(who.server)), scenario);
+    Party.prepare(who, who.server && (await servers.get(who.server)), scenario, loaders);
   const floor = floorOf(subject, scenario);
   let control = floor && controls.get(floor.name);
   if (floor !== undefined && control === undefined) controls.set(floor.name, (control = connect(floor)));

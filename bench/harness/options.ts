@@ -7,6 +7,8 @@ import { GIVEN, type Subject, SUBJECTS } from "./subjects.ts";
 export interface Options {
   readonly run: Run;
   readonly subjects: readonly Subject[];
+  /** Processes that the clients of a row are split over. */
+  readonly loaders: number;
   readonly url: string | undefined;
   readonly compare: readonly [string, string] | undefined;
 }
@@ -16,6 +18,7 @@ export const USAGE = `npm run bench -- [options]
   --only a,b           scenarios and subjects whose names contain one of the words
   --rounds n           turns each, default 5
   --slice ms           the length of a turn, default 300 and at most 300
+  --loaders n          processes that the clients of a row are split over, default 1
   --sessions n         sessions that a drop storm cuts, default 10000
   --url wss://…        measure a server that runs somewhere, in the place of our own
   --compare old new    two files of bench/out, row by row`;
@@ -35,6 +38,7 @@ export function readOptions(args: readonly string[]): Options {
       rounds: { type: "string" },
       slice: { type: "string" },
       sessions: { type: "string" },
+      loaders: { type: "string" },
       url: { type: "string" },
       compare: { type: "string" },
     },
@@ -53,6 +57,7 @@ export function readOptions(args: readonly string[]): Options {
       sliceMs: Math.min(SLICE_MS_MAX, whole("slice", values.slice) ?? run.sliceMs),
     },
     subjects: chosen(candidates, mustMatch(words, [...run.scenarios, ...everybody])),
+    loaders: whole("loaders", values.loaders) ?? 1,
     url: values.url,
     compare: values.compare === undefined || other === undefined ? undefined : [values.compare, other],
   };

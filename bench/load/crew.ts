@@ -5,6 +5,7 @@ import { zipf } from "../figures.ts";
 import type { Scenario } from "../scenarios.ts";
 import { Gate } from "./gate.ts";
 import type { Job } from "./job.ts";
+import { Log, machineNs } from "./log.ts";
 import { type Granted, Record } from "./record.ts";
 
 /** Handshakes under way at a time: a burst of thousands would measure the kernel's backlog. */
@@ -13,6 +14,7 @@ const CONNECTING_MAX = 64;
 export class Crew {
   readonly gate: Gate = new Gate();
   readonly record: Record;
+  readonly log: Log | undefined;
   readonly job: Job;
   readonly driver: Driver;
   readonly clients: BenchClient[] = [];
@@ -28,6 +30,7 @@ export class Crew {
     this.driver = driver;
     this.opened = opened;
     this.record = new Record(clients, keys === "own");
+    this.log = job.isLogged === true ? new Log() : undefined;
     this.#shares = typeof keys === "number" ? zipf(keys, 1.1) : [];
   }
 
@@ -74,6 +77,7 @@ export class Crew {
   ): Promise<{ readonly held: Held; readonly granted: Granted }> {
     const ask = this.askOf(client);
     const askedAtNs = this.gate.nowNs();
+    const askedAtMachineNs = this.log && machineNs();
     const number = this.#asked++;
     const held = await (this.clients[client] as BenchClient).acquire(key, ask);
     const granted: Granted = {
@@ -89,11 +93,13 @@ export class Crew {
       isTimed: this.gate.isOpen,
     };
     this.record.granted(granted);
+    this.log?.granted(granted, askedAtMachineNs ?? 0);
     return { held, granted };
   }
 
   give({ held, granted }: { readonly held: Held; readonly granted: Granted }): Promise<void> {
     this.record.releasing(granted, this.gate.nowNs());
+    this.log?.releasing(granted);
     return held.release();
   }
 }

@@ -7,6 +7,7 @@ import { Crew } from "./crew.ts";
 import { startCycles } from "./cycles.ts";
 import { drain } from "./drain.ts";
 import { dropAndRelease } from "./drop.ts";
+import { untilMachineNs } from "./log.ts";
 import type { Figures, Job, Order, Reply, Slice, Storm } from "./job.ts";
 import { storm } from "./storm.ts";
 
@@ -28,8 +29,9 @@ class Worker {
     return new Worker(crew);
   }
 
-  async slice(ms: number, isWarmUp: boolean): Promise<Slice> {
-    const { record, gate } = this.#crew;
+  async slice(ms: number, isWarmUp: boolean, atNs: number | undefined): Promise<Slice> {
+    const { record, gate, log } = this.#crew;
+    if (atNs !== undefined) await untilMachineNs(atNs);
     record.beginSlice();
     const before = process.cpuUsage();
     const beganNs = gate.nowNs();
@@ -47,6 +49,7 @@ class Worker {
       scoreNs: scores.length === 0 ? null : median(scores),
       ...(againstNs === undefined ? undefined : { againstNs }),
       loadCpuMs: (cpu.user + cpu.system) / 1000,
+      ...(log && { log: log.take() }),
     };
   }
 
@@ -99,7 +102,7 @@ async function serve(order: Order): Promise<Reply> {
   }
   if (worker === undefined) throw new Error("nothing is prepared");
   return order.do === "slice"
-    ? { ok: true, slice: await worker.slice(order.ms, order.isWarmUp) }
+    ? { ok: true, slice: await worker.slice(order.ms, order.isWarmUp, order.atNs) }
     : { ok: true, figures: worker.figures() };
 }
 
