@@ -3,6 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Figures, Job, Order, Reply, Slice } from "../load/job.ts";
+import { onCores } from "../servers/cores.ts";
 import { program, type RuntimeName } from "../servers/kinds.ts";
 import { inRepository } from "../servers/paths.ts";
 
@@ -22,8 +23,9 @@ export class Loader {
 
   constructor(runtime: RuntimeName, isQuiet: boolean) {
     this.#isQuiet = isQuiet;
-    const [binary = "", ...args] = program(runtime);
-    const child = spawn(binary, [...args, inRepository("bench/load/worker.ts")], {
+    const command = [...program(runtime), inRepository("bench/load/worker.ts")];
+    const [binary = "", ...args] = onCores("load", command);
+    const child = spawn(binary, args, {
       env: { ...process.env, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
     });
     this.#child = child;

@@ -5,6 +5,7 @@ import { chownSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onCores } from "./cores.ts";
 
 export interface BenchServer {
   readonly url: string;
@@ -39,7 +40,7 @@ process.once("exit", () => {
 });
 
 export async function startServer(wanted: ServerCommand): Promise<BenchServer> {
-  const [program = "", ...args] = wanted.command;
+  const [program = "", ...args] = onCores("server", wanted.command);
   const { PATH = "", HOME = "" } = process.env;
   const env = { PATH, HOME, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...wanted.env };
   const child = spawn(program, args, { cwd: wanted.folder, env, ...wanted.user });
