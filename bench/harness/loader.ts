@@ -7,6 +7,10 @@ import { inRepository, program, type RuntimeName } from "../servers/kinds.ts";
 
 /** Above what any order takes: the slowest are thousands of handshakes. */
 const PATIENCE_MS = 90_000;
+
+/** How the error of an order begins that took longer. */
+export const TOO_LATE = "no answer to";
+
 const alive = new Set<ChildProcess>();
 
 process.once("exit", () => {
@@ -48,7 +52,7 @@ export class Loader {
   }
 
   async slice(ms: number, isWarmUp: boolean): Promise<Slice> {
-    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp });
+    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp }, ms);
     this.#rest();
     if (slice === undefined) throw new Error("the load generator gave no slice");
     return slice;
@@ -70,10 +74,11 @@ export class Loader {
     if (!this.#isQuiet) this.#child.kill("SIGSTOP");
   }
 
-  async #ask(order: Order): Promise<Extract<Reply, { ok: true }>> {
+  async #ask(order: Order, takesMs = 0): Promise<Extract<Reply, { ok: true }>> {
     if (!this.#isQuiet) this.#child.kill("SIGCONT");
     const reply = await new Promise<Reply>((resolve) => {
-      const timer = setTimeout(() => resolve({ ok: false, error: `no answer to ${order.do}` }), PATIENCE_MS);
+      const giveUp = (): void => resolve({ ok: false, error: `${TOO_LATE} ${order.do}` });
+      const timer = setTimeout(giveUp, takesMs + PATIENCE_MS);
       this.#answer = (given) => {
         clearTimeout(timer);
         this.#answer = undefined;

@@ -27,7 +27,8 @@ export function logScale(values: readonly number[], from: number, to: number): S
   const ticks = decades
     .flatMap((decade) => steps.map((step) => step * 10 ** decade))
     .filter((tick) => Math.log10(tick) >= low - 1e-9 && Math.log10(tick) <= high + 1e-9);
-  const at = (value: number): number => from + ((Math.log10(Math.max(value, 1e-9)) - low) / (high - low)) * (to - from);
+  const at = (value: number): number =>
+    from + ((Math.max(Math.log10(Math.max(value, 1e-9)), low) - low) / (high - low)) * (to - from);
   return { ticks, at };
 }
 
@@ -49,7 +50,13 @@ export interface Axes {
   readonly yLabel?: (value: number) => string;
 }
 
-export function plot(axes: Axes, marks: readonly string[], frame: Frame = FRAME): string {
+/** `labels` are drawn above the marks, in the colors of the text. */
+export function plot(
+  axes: Axes,
+  marks: readonly string[],
+  frame: Frame = FRAME,
+  labels: readonly string[] = [],
+): string {
   const { width, height, left, right, top, bottom } = frame;
   const xLabel = axes.xLabel ?? short;
   const yLabel = axes.yLabel ?? short;
@@ -66,7 +73,7 @@ export function plot(axes: Axes, marks: readonly string[], frame: Frame = FRAME)
   ];
   const titles = `<text class="title" x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${escape(axes.xTitle)}</text>
 <text class="title" transform="translate(13 ${(top + foot) / 2}) rotate(-90)" text-anchor="middle">${escape(axes.yTitle)}</text>`;
-  return `<svg viewBox="0 0 ${width} ${height}" role="img">${grid.join("")}${titles}${marks.join("")}</svg>`;
+  return `<svg viewBox="0 0 ${width} ${height}" role="img">${grid.join("")}${titles}<g class="marks">${marks.join("")}</g>${labels.join("")}</svg>`;
 }
 
 export function line(

@@ -9,6 +9,7 @@ function grant(client: number, atNs: number, rest: Partial<Granted> = {}): Grant
     limit: undefined,
     ask: 0,
     askedAtNs: 0,
+    wantedAtNs: 0,
     ticket: undefined,
     fence: undefined,
     isTimed: true,

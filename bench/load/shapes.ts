@@ -1,0 +1,104 @@
+/** What the clients of a row do in its turns, by the shape of the scenario. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { Crashes } from "./crash.ts";
+import type { Crew } from "./crew.ts";
+import { startCycles } from "./cycles.ts";
+import { drain } from "./drain.ts";
+import { dropAndRelease, killAndRelease } from "./drop.ts";
+import type { Figures, Slice } from "./job.ts";
+import { OpenLoop } from "./open.ts";
+import { reconnectStorm } from "./reconnect.ts";
+import { Soak } from "./soak.ts";
+import { storm } from "./storm.ts";
+import { Times } from "./summary.ts";
+import { Victims } from "./victims.ts";
+
+export interface Course {
+  /** Resolves with what the slice is a multiple of, ns, where the shape brings that itself. */
+  turn(ms: number): Promise<number | undefined>;
+  /** After the last turn: whoever waits has its own. Rejects when somebody does not, or when something is left behind. */
+  end?(): Promise<void>;
+  /** Forgets the times so far. */
+  forget?(): void;
+  slice?(): Partial<Slice>;
+  figures?(): Partial<Figures>;
+}
+
+/** For shapes whose clients connect as a part of what they do. */
+export function connectsItself({ scenario: { shape } }: Crew): boolean {
+  return shape === "storm" || shape === "reconnect";
+}
+
+export async function courseOf(crew: Crew): Promise<Course> {
+  const { shape } = crew.scenario;
+  switch (shape) {
+    case "cycles":
+      return withoutFloor(startCycles(crew));
+    case "drain":
+      return withoutFloor((ms) => drain(crew, ms));
+    case "drop":
+      return dropCourse(crew);
+    case "crash": {
+      const crashes = new Crashes(crew);
+      return { turn: (ms) => crashes.turn(ms), end: () => crashes.end() };
+    }
+    case "storm":
+      return stormCourse(crew);
+    case "reconnect":
+      return reconnectCourse(crew);
+    case "open":
+      return openCourse(crew);
+    case "soak": {
+      const soak = await Soak.start(crew);
+      return { turn: (ms) => sleep(ms, undefined), end: () => soak.end(), slice: () => ({ soak: soak.slice() }) };
+    }
+  }
+}
+
+function withoutFloor(run: (ms: number) => Promise<void>): Course {
+  return {
+    turn: async (ms) => {
+      await run(ms);
+      return undefined;
+    },
+  };
+}
+
+function dropCourse(crew: Crew): Course {
+  const { cut = "fin" } = crew.scenario;
+  if (cut !== "kill") return { turn: (ms) => dropAndRelease(crew, cut, ms) };
+  const victims = new Victims(crew.job.driver, crew.job.target);
+  return { turn: (ms) => killAndRelease(crew, victims, ms) };
+}
+
+function stormCourse(crew: Crew): Course {
+  let told: Figures["storm"] = null;
+  const turn = async (): Promise<number> => {
+    told = await storm(crew);
+    return (told.acquireMs ?? Number.NaN) * 1e6;
+  };
+  return { turn, figures: () => ({ storm: told }) };
+}
+
+function reconnectCourse(crew: Crew): Course {
+  let told: Figures["reconnect"] = null;
+  const turn = async (): Promise<number> => {
+    told = await reconnectStorm(crew);
+    return told.firstMs * 1e6;
+  };
+  return { turn, figures: () => ({ reconnect: told }) };
+}
+
+function openCourse(crew: Crew): Course {
+  const { arrivals } = crew.scenario;
+  if (arrivals === undefined) throw new Error("an open loop needs arrivals");
+  const loop = new OpenLoop(crew, arrivals);
+  return {
+    turn: (ms) => loop.turn(ms),
+    forget: () => {
+      loop.lateness = new Times();
+    },
+    figures: () => ({ sendLateness: loop.lateness.summary() }),
+  };
+}
