@@ -3,13 +3,16 @@
 import type { Results, Row } from "../harness/results.ts";
 import { ownFloorOf, type Scenario } from "../scenarios.ts";
 import { colorOf, isFloor } from "./colors.ts";
-import { distributions, grants, overTime, ratios, throughput, timeline } from "./plots.ts";
+import { type Distribution, distributions, grants, overTime, ratios, throughput, timeline } from "./plots.ts";
 import { clock, verdictWords } from "./soak.ts";
 import { escape } from "./svg.ts";
 import { cellsOf } from "./table.ts";
 
 /** Pictures of each client are drawn for this many subjects at most. */
 const PORTRAITS_MAX = 16;
+
+const HAND_OFFS = "share of the hand-offs";
+const RANGE = " (line: range over the rounds)";
 
 export function page(results: Results): string {
   const { startedAt, commit, command, machine, rows, notes, rounds, sliceMs } = results;
@@ -62,7 +65,7 @@ function section(scenario: Scenario, all: readonly Row[]): string {
   const { shape, keys, clients } = scenario;
   const isHot = shape === "cycles" && keys !== "own";
   const drawn = [
-    figure("Time as a multiple", ratios(valid, ownFloorOf(scenario) ?? "the floor")),
+    figure(`Time ÷ ${ownFloorOf(scenario) ?? "the floor"}${RANGE}`, ratios(valid)),
     ...pictures(scenario, valid),
   ];
   const names = valid.map(({ subject }) => subject);
@@ -74,41 +77,20 @@ ${(isHot && clients > 2) || shape === "crash" ? portraits(valid) : ""}</section>
 }
 
 function pictures({ shape, keys }: Scenario, rows: readonly Row[]): string[] {
-  const lines = (title: string, of: "handOff" | "cutHandOff" | "wait", xTitle: string): string =>
-    figure(
-      title,
-      distributions(
-        xTitle,
-        rows.map(({ subject, figures }) => ({ subject, summary: figures?.[of], isDashed: isFloor(subject) })),
-      ),
-    );
+  const lines = (of: "handOff" | "cutHandOff" | "wait", isDashed?: boolean): Distribution[] =>
+    rows.map(({ subject, figures }) => ({ subject, summary: figures?.[of], isDashed: isDashed ?? isFloor(subject) }));
   switch (shape) {
     case "cycles":
-      return keys === "own"
-        ? []
-        : [lines("Hand-off: from the release to the next holder", "handOff", "share of the hand-offs")];
-    case "crash":
-      return [
-        lines("From a crash to the next holder", "cutHandOff", "share of the hand-offs"),
-        lines("From a release to the next holder", "handOff", "share of the hand-offs"),
-      ];
+      if (keys === "own") return [];
+      return [figure("Hand-off: from the release to the next holder", distributions(HAND_OFFS, lines("handOff")))];
+    case "crash": {
+      const both = [...lines("cutHandOff"), ...lines("handOff", true)];
+      return [figure("Hand-off: from a crash, and (dashed) from a release", distributions(HAND_OFFS, both))];
+    }
     case "open":
-      return [lines("From the planned time to the grant", "wait", "share of the arrivals")];
+      return [figure("From the planned time to the grant", distributions("share of the arrivals", lines("wait")))];
     case "soak":
-      return [
-        figure(
-          "Resident memory of the server",
-          overTime(rows, "MiB", ({ residentBytes }) => residentBytes && residentBytes / 2 ** 20),
-        ),
-        figure(
-          "How late the next was granted after a lease",
-          overTime(rows, "ms, p99", ({ lateness }) => (lateness ? lateness.p99 / 1e6 : undefined)),
-        ),
-        figure(
-          "Cycles a second",
-          overTime(rows, "cycles/s", ({ cyclesPerSecond }) => cyclesPerSecond),
-        ),
-      ];
+      return soakPictures(rows);
     case "drain":
     case "drop":
     case "storm":
@@ -117,13 +99,26 @@ function pictures({ shape, keys }: Scenario, rows: readonly Row[]): string[] {
   }
 }
 
+function soakPictures(rows: readonly Row[]): string[] {
+  const memory = overTime(rows, "MiB", ({ residentBytes }) => residentBytes && residentBytes / 2 ** 20);
+  const late = overTime(rows, "ms, p99", ({ lateness }) => (lateness === null ? undefined : lateness.p99 / 1e6));
+  return [
+    figure("Resident memory of the server", memory),
+    figure("From the end of a lease to the next holder", late),
+    figure(
+      "Cycles a second",
+      overTime(rows, "cycles/s", ({ cyclesPerSecond }) => cyclesPerSecond),
+    ),
+  ];
+}
+
 function dropSection(scenarios: readonly Scenario[], all: readonly Row[]): string {
   const parts = scenarios.map((scenario) => {
     const rows = all.filter((row) => row.scenario === scenario.name);
     const valid = rows.filter(isValid);
     const title = scenario.name.split(", ").at(-1) ?? scenario.name;
     return {
-      picture: figure(title, ratios(valid, ownFloorOf(scenario) ?? "")),
+      picture: figure(`${title} ÷ ${ownFloorOf(scenario) ?? ""}${RANGE}`, ratios(valid)),
       table: `<h3 class="part">${escape(title)}</h3>${tableOf(scenario, valid)}${excuses(rows)}`,
     };
   });
@@ -201,7 +196,7 @@ th,td{padding:.28rem .7rem;text-align:right;border-bottom:1px solid var(--rule)}
 i{display:inline-block;width:14px;height:4px;margin-right:.45em;vertical-align:middle;border-radius:2px;background:var(--c)}
 i.dashed{background:repeating-linear-gradient(90deg,var(--c) 0 4px,transparent 4px 6px)}
 details{margin-top:1rem}summary{cursor:pointer;color:var(--soft);font-size:.88rem}
-.portraits{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(380px,100%),1fr));gap:1rem 1.6rem;margin-top:.8rem}.portrait svg{max-width:520px}
+.portraits{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(380px,100%),1fr));gap:1rem 1.6rem;margin-top:.8rem}
 footer{color:var(--soft);font-size:.85rem}
-@media (max-width:600px){body{padding:1.2rem .6rem 3rem}section{padding:.9rem .7rem}figure,.portrait{overflow-x:auto}figure svg,.wide svg{min-width:520px}.wide{overflow-x:auto}.portrait svg{min-width:420px}}
+@media (max-width:600px){body{padding:1.2rem .6rem 3rem}section{padding:.9rem .7rem}svg text,svg .title{font-size:17px}.portrait svg text{font-size:12px}}
 `;

@@ -158,8 +158,8 @@ export function overTime(rows: readonly Row[], yTitle: string, of: (sample: Soak
   return plot({ x, y, xTitle: "time", yTitle, xLabel: clock }, marks);
 }
 
-/** Time as a multiple of the floor, with the range over the rounds. */
-export function ratios(rows: readonly Row[], floor: string): string {
+/** Time as a multiple of whatever it is set against, with the range over the rounds. */
+export function ratios(rows: readonly Row[]): string {
   const found = rows.flatMap((row) => (row.timeRatio === undefined ? [] : [{ row, spread: row.timeRatio }]));
   if (found.length === 0) return "";
   const sorted = found.toSorted((a, b) => a.spread.median - b.spread.median);
@@ -174,11 +174,12 @@ export function ratios(rows: readonly Row[], floor: string): string {
   });
   const labels = sorted.map(({ row, spread }, index) => {
     const y = frame.top + 8 + index * 24;
+    const right = Math.max(x.at(spread.max), x.at(1));
     return `<line class="range" x1="${x.at(spread.min)}" x2="${x.at(spread.max)}" y1="${y + 7}" y2="${y + 7}"/>
 <text x="${frame.left - 8}" y="${y + 7}" dy="0.32em" text-anchor="end">${row.subject}</text>
-<text class="value" x="${x.at(spread.max) + 6}" y="${y + 7}" dy="0.32em">${spread.median.toFixed(2)}</text>`;
+<text class="value" x="${right + 6}" y="${y + 7}" dy="0.32em">${spread.median.toFixed(2)}</text>`;
   });
   const y = { ticks: [], at: () => 0 };
-  const axes = { x, y, xTitle: `× ${floor}, log (line: range over the rounds)`, yTitle: "" };
+  const axes = { x, y, xTitle: "×, log", yTitle: "" };
   return plot(axes, marks, frame, labels);
 }
