@@ -1,6 +1,7 @@
 /** Who got which key when, and whether anybody had it who must not. */
 
 import { distinctInWindow, inversions, jain, median, relativeDeviation, returns } from "../figures.ts";
+import type { Shape } from "../scenarios.ts";
 import type { Fairness, Hold } from "./job.ts";
 import { Times } from "./summary.ts";
 
@@ -83,6 +84,12 @@ export class Record {
     this.passes = [];
     this.cycles = 0;
     this.timeline = [];
+  }
+
+  /** What the current slice is about. */
+  scoresOf(shape: Shape): readonly number[] {
+    if (shape === "drain") return this.passes;
+    return shape === "drop" || shape === "crash" ? this.cutScores : this.scores;
   }
 
   /** Forgets all times so far, not who had what: code that ran for the first time was slow. */

@@ -14,4 +14,4 @@ socket.on("close", () => process.exit());
 const opened = await (await driverOf(driver)).open(target);
 const client = await opened.connect(0, () => process.exit(1));
 await client.acquire(target.keys[0] ?? "", {});
-socket.write(`${process.hrtime.bigint()}`);
+socket.write("held");
