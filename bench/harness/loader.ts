@@ -11,6 +11,9 @@ const PATIENCE_MS = 90_000;
 /** How the error of an order begins that took longer. */
 export const TOO_LATE = "no answer to";
 
+/** A run starts a hundred load generators: to compile each anew would take half of the time of a quick one. */
+const COMPILED = inRepository("bench/out/compiled");
+
 const alive = new Set<ChildProcess>();
 
 process.once("exit", () => {
@@ -27,7 +30,7 @@ export class Loader {
     this.#isQuiet = isQuiet;
     const [binary = "", ...args] = program(runtime);
     const child = spawn(binary, [...args, inRepository("bench/load/worker.ts")], {
-      env: { ...process.env, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
+      env: { ...process.env, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", NODE_COMPILE_CACHE: COMPILED },
     });
     this.#child = child;
     alive.add(child);

@@ -35,7 +35,7 @@ class Worker {
     const { error } = this.#crew;
     if (error !== undefined) throw error;
     const { cycles } = record;
-    const scores = [record.passes, record.cutScores, record.scores].find((found) => found.length > 0) ?? [];
+    const scores = record.scoresOf(this.#crew.scenario.shape);
     if (isWarmUp) {
       record.forgetTimes();
       this.#course.forget?.();
@@ -83,6 +83,8 @@ let worker: Worker | undefined;
 async function serve(order: Order): Promise<Reply> {
   if (order.do === "prepare") {
     worker = await Worker.prepare(order.job);
+    // It would be written at the end, but this process is killed. Only Node has it.
+    process.getBuiltinModule("node:module").flushCompileCache?.();
     return { ok: true };
   }
   if (worker === undefined) throw new Error("nothing is prepared");
