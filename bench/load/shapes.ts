@@ -1,9 +1,10 @@
 /** What the clients of a row do in its turns, by the shape of the scenario. */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { Crashes } from "./crash.ts";
+import { median } from "../figures.ts";
+import { untilFree } from "../servers/view.ts";
 import type { Crew } from "./crew.ts";
-import { startCycles } from "./cycles.ts";
+import { Cycles } from "./cycles.ts";
 import { drain } from "./drain.ts";
 import { dropAndRelease, killAndRelease } from "./drop.ts";
 import type { Figures, Slice } from "./job.ts";
@@ -13,6 +14,9 @@ import { Soak } from "./soak.ts";
 import { storm } from "./storm.ts";
 import { Times } from "./summary.ts";
 import { Victims } from "./victims.ts";
+
+/** Of the holders in the scenario of crashes. */
+const CUT_EVERY = 3;
 
 export interface Course {
   /** Resolves with what the slice is a multiple of, ns, where the shape brings that itself. */
@@ -34,15 +38,13 @@ export async function courseOf(crew: Crew): Promise<Course> {
   const { shape } = crew.scenario;
   switch (shape) {
     case "cycles":
-      return withoutFloor(startCycles(crew));
+      return cyclesCourse(crew);
     case "drain":
-      return withoutFloor((ms) => drain(crew, ms));
+      return { turn: withoutFloor((ms) => drain(crew, ms)) };
     case "drop":
       return dropCourse(crew);
-    case "crash": {
-      const crashes = new Crashes(crew);
-      return { turn: (ms) => crashes.turn(ms), end: () => crashes.end() };
-    }
+    case "crash":
+      return crashCourse(crew);
     case "storm":
       return stormCourse(crew);
     case "reconnect":
@@ -56,11 +58,32 @@ export async function courseOf(crew: Crew): Promise<Course> {
   }
 }
 
-function withoutFloor(run: (ms: number) => Promise<void>): Course {
+function withoutFloor(run: (ms: number) => Promise<void>): Course["turn"] {
+  return async (ms) => {
+    await run(ms);
+    return undefined;
+  };
+}
+
+function cyclesCourse(crew: Crew): Course {
+  const cycles = new Cycles(crew);
+  const turn = withoutFloor((ms) => cycles.turn(ms));
+  const { keys, quiet } = crew.driver.can;
+  // The relay's text would come to those who have gone; whoever polls may have to do so for long.
+  return keys && quiet ? { turn, end: () => cycles.end() } : { turn };
+}
+
+function crashCourse(crew: Crew): Course {
+  const { url, keys } = crew.job.target;
+  const cycles = new Cycles(crew, CUT_EVERY);
   return {
     turn: async (ms) => {
-      await run(ms);
-      return undefined;
+      await cycles.turn(ms);
+      return median(crew.record.scores);
+    },
+    end: async () => {
+      await cycles.end();
+      for (const key of keys) await untilFree(url, key);
     },
   };
 }
