@@ -70,9 +70,11 @@ function driftWords({ latenessNs, early }: Verdict): string {
   return `leases end late by p99 ${millis(latenessNs.first)} → ${millis(latenessNs.last)} ms (first and last quarter), ${early} early`;
 }
 
+/** 1:05, or 2:01:05. */
 export function clock(ms: number): string {
   const seconds = Math.round(ms / 1000);
-  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const hours = Math.floor(seconds / 3600);
+  const parts = [...(hours > 0 ? [hours] : []), Math.floor(seconds / 60) % 60, seconds % 60];
   return parts.map((part, index) => (index === 0 ? `${part}` : `${part}`.padStart(2, "0"))).join(":");
 }
 

@@ -68,7 +68,7 @@ export function plot(
     }),
     ...axes.x.ticks.map((tick) => {
       const x = axes.x.at(tick).toFixed(1);
-      return `<line class="grid" x1="${x}" x2="${x}" y1="${top}" y2="${foot}"/><text x="${x}" y="${foot + 16}" text-anchor="middle">${xLabel(tick)}</text>`;
+      return `<line class="grid" x1="${x}" x2="${x}" y1="${top}" y2="${foot}"/><text x="${x}" y="${foot + 18}" text-anchor="middle">${xLabel(tick)}</text>`;
     }),
   ];
   const titles = `<text class="title" x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${escape(axes.xTitle)}</text>
