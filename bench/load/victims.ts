@@ -33,7 +33,7 @@ export class Victims {
     this.#server.listen(0, "127.0.0.1");
   }
 
-  /** Resolves when it holds the row's key. */
+  /** Resolves when it holds the row's key: only then does it connect to here. */
   async next(): Promise<Victim> {
     if (!this.#server.listening) await once(this.#server, "listening");
     const { port } = this.#server.address() as AddressInfo;
@@ -46,7 +46,8 @@ export class Victims {
     ended.catch(() => undefined);
     const [socket] = (await Promise.race([once(this.#server, "connection"), ended])) as [Socket];
     socket.on("error", () => undefined);
-    await Promise.race([once(socket, "data"), ended]);
+    // Its end is told only to whoever reads.
+    socket.resume();
     return { child, socket };
   }
 }
