@@ -9,12 +9,12 @@ import { ServerPool } from "./harness/pool.ts";
 import { progress } from "./harness/progress.ts";
 import type { Results, Row } from "./harness/results.ts";
 import { type SoakTurns, soak } from "./harness/soak.ts";
-import { compare } from "./report/compare.ts";
+import { compare, readResults } from "./report/compare.ts";
 import { page } from "./report/page.ts";
 import { verdictLine } from "./report/soak.ts";
 import { block } from "./report/table.ts";
 import { isOnce } from "./scenarios.ts";
-import { inRepository } from "./servers/kinds.ts";
+import { inRepository } from "./servers/paths.ts";
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.includes("--help")) {
@@ -24,8 +24,7 @@ async function main(args: readonly string[]): Promise<number> {
   const options = read(args);
   if (options === undefined) return 2;
   if (options.compare !== undefined) {
-    console.log(compare(...options.compare));
-    return 0;
+    return compareFiles(...options.compare);
   }
   const results = await runAll(options, args);
   const path = keep(results);
@@ -47,17 +46,18 @@ async function runAll(options: Options, args: readonly string[]): Promise<Result
   );
   const rows = await (options.soak === undefined ? runScenarios(options) : runSoak(options, options.soak));
   const notes = notesOn(rows, machine.loadAtStart, machine.cores);
-  return { startedAt, commit: version, command, machine, ...options.run, rows, notes };
+  return { startedAt, commit: version, command, machine, ...options.run, loaders: options.loaders, rows, notes };
 }
 
-async function runScenarios({ run, subjects, url }: Options): Promise<Row[]> {
+async function runScenarios({ run, subjects, loaders, url }: Options): Promise<Row[]> {
   const rows: Row[] = [];
   const tell = progress(run.scenarios.length);
   await using warm = new ServerPool(url);
   for (const scenario of run.scenarios) {
     tell.begin(scenario.name);
     await using fresh = new ServerPool(url);
-    rows.push(...(await measure(scenario, subjects, run, isOnce(scenario) ? fresh : warm)));
+    rows.push(...(await measure(scenario, subjects, { ...run, loaders }, isOnce(scenario) ? fresh : warm)));
+    await warm.endScenario();
     tell.end();
     console.log(block(scenario, rows));
   }
@@ -79,6 +79,16 @@ function keep(results: Results): string {
   writeFileSync(`${folder}/${name}.json`, JSON.stringify(results));
   writeFileSync(`${folder}/${name}.html`, page(results));
   return `bench/out/${name}`;
+}
+
+function compareFiles(oldPath: string, newPath: string): number {
+  try {
+    console.log(compare(readResults(oldPath), readResults(newPath)));
+    return 0;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 2;
+  }
 }
 
 function read(args: readonly string[]): Options | undefined {

@@ -50,8 +50,8 @@ export interface Choices {
 
 const base = { shape: "cycles", keys: "hot", holdMs: 0, readers: 0, limit: undefined, floor: "relay" } as const;
 
-/** Of a sleeping program that polls, so that a slice sees several of its turns. */
-export const POLLING_SLICE_MS = 1_500;
+/** Of a sleeping program that polls, so that a slice sees several of its turns, and of what gets nothing done in less. */
+export const LONG_SLICE_MS = 1_500;
 
 /** So many that an arrival finds one that is idle, unless the lock itself is behind. */
 const OPEN_CLIENTS = 128;

@@ -3,6 +3,7 @@ export const TEST_FOLDERS = {
   unit: ["core", "protocol", "host", "stores", "client", "cli", "runtimes", "bench"],
   simulation: ["simulation"],
   conformance: ["conformance"],
+  "stand-ins": ["stand-ins"],
   workers: ["workers"],
   "workers-inside": ["workers/inside"],
   docs: ["docs", "examples"],

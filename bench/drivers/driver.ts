@@ -39,6 +39,8 @@ export interface Target {
   readonly row: string;
   /** All keys that the row will use. */
   readonly keys: readonly string[];
+  /** Another load generator of the same row has laid out what the clients share. */
+  readonly isLaidOut?: boolean;
 }
 
 export interface Opened {
@@ -55,6 +57,8 @@ export interface Capabilities {
   readonly keys: boolean;
   /** A client that waits sends nothing. False: it polls, and is stopped while others are measured. */
   readonly quiet: boolean;
+  /** What one client asks in one turn is served in that order, so that it can let go and queue again in one go. */
+  readonly ordered: boolean;
   readonly clientsMax: number;
 }
 

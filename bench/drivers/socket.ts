@@ -11,6 +11,7 @@ export class BenchSocket {
   readonly #ws: WebSocket;
   #tcp: Socket | undefined;
   #isOver = false;
+  #frames: string[] = [];
 
   private constructor(ws: WebSocket, broken: (error: Error) => void) {
     this.#ws = ws;
@@ -37,6 +38,16 @@ export class BenchSocket {
     const socket = new BenchSocket(ws, broken);
     await once(ws, "open");
     return socket;
+  }
+
+  /** Frames of one turn leave as one message, as our client sends them. */
+  sendFrame(text: string): void {
+    if (this.#frames.push(text) > 1) return;
+    queueMicrotask(() => {
+      const frames = this.#frames;
+      this.#frames = [];
+      this.send(frames.length === 1 ? text : `[${frames.join(",")}]`);
+    });
   }
 
   send(text: string): void {

@@ -6,6 +6,8 @@ import type { Row } from "./results.ts";
 /** Drivers whose service gives tickets, and promises to grant in their order. */
 const ORDERED = /ws-raw$/;
 
+const LOAD_BOUND = 0.9;
+const SERVER_IDLE = 0.8;
 /**
  * An order that was not answered in time, or a client whose answer to a ping came too late: machines do that. A claim that
  * is never granted looks different: its load generator says that it is stuck.
@@ -35,6 +37,11 @@ export function failuresOf(rows: readonly Row[]): string[] {
   });
 }
 
+/** Whether the load generator had no more of a core to give, and the server had much. A server elsewhere is not seen. */
+export function isLoadBound({ loadShare = 0, serverShare = 0 }: Row): boolean {
+  return loadShare >= LOAD_BOUND && serverShare < loadShare * SERVER_IDLE;
+}
+
 /** What a reader should know before believing the figures. */
 export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number): string[] {
   const notes: string[] = [];
@@ -44,7 +51,7 @@ export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number
     );
   }
   for (const { scenario, subject, scoreNs } of rows) {
-    const isFloor = / on (bun|deno|node)$/.test(subject);
+    const isFloor = / on (bun|deno|node|workerd)$/.test(subject);
     if (isFloor && scoreNs !== undefined && scoreNs.max > 1.5 * scoreNs.min) {
       const drift = (scoreNs.max / scoreNs.min).toFixed(1);
       notes.push(`${scenario}: the floor ${subject} itself drifted by × ${drift} within the run.`);
@@ -53,10 +60,12 @@ export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number
   for (const row of rows.filter(isTooLate)) {
     notes.push(`${row.scenario} · ${row.subject} did not answer in time, and does not count: is the machine busy?`);
   }
-  const bound = rows.filter(({ loadShare, figures }) => (loadShare ?? 0) > 0.85 && figures?.fairness);
+  const bound = rows.filter(isLoadBound);
   if (bound.length > 0) {
     const names = bound.map(({ scenario, subject }) => `${scenario} · ${subject}`);
-    notes.push(`The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}.`);
+    notes.push(
+      `The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}. --loaders 2 splits all but drains, drops and storms.`,
+    );
   }
   return notes;
 }

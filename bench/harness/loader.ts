@@ -3,7 +3,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Figures, Job, Order, Reply, Slice } from "../load/job.ts";
-import { inRepository, program, type RuntimeName } from "../servers/kinds.ts";
+import { program, type RuntimeName } from "../servers/kinds.ts";
+import { inRepository } from "../servers/paths.ts";
 
 /** Above what any order takes: the slowest are thousands of handshakes. */
 const PATIENCE_MS = 90_000;
@@ -54,8 +55,8 @@ export class Loader {
     this.#rest();
   }
 
-  async slice(ms: number, isWarmUp: boolean): Promise<Slice> {
-    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp }, ms);
+  async slice(ms: number, isWarmUp: boolean, atNs?: number): Promise<Slice> {
+    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp, atNs }, ms);
     this.#rest();
     if (slice === undefined) throw new Error("the load generator gave no slice");
     return slice;

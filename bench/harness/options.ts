@@ -8,6 +8,8 @@ import { GIVEN, type Subject, SUBJECTS } from "./subjects.ts";
 export interface Options {
   readonly run: Run;
   readonly subjects: readonly Subject[];
+  /** Processes that the clients of a row are split over. */
+  readonly loaders: number;
   readonly url: string | undefined;
   /** In the place of the scenarios. */
   readonly soak: SoakTurns | undefined;
@@ -19,6 +21,7 @@ export const USAGE = `npm run bench -- [options]
   --only a,b           scenarios and subjects whose names contain one of the words
   --rounds n           turns each, default 5
   --slice ms           the length of a turn, default 300 and at most 300
+  --loaders n          processes that the clients of a row are split over, default 1
   --sessions n         sessions that a drop storm and a reconnect storm cut, default 10000
   --rate n             arrivals a second in the open loop, default 50 % and 80 % of what a closed loop does
   --arrivals kind      poisson (default) or fixed
@@ -41,6 +44,7 @@ export function readOptions(args: readonly string[]): Options {
       rounds: { type: "string" },
       slice: { type: "string" },
       sessions: { type: "string" },
+      loaders: { type: "string" },
       rate: { type: "string" },
       arrivals: { type: "string", default: "poisson" },
       soak: { type: "boolean", default: false },
@@ -58,7 +62,8 @@ export function readOptions(args: readonly string[]): Options {
   if (!values.soak && values.duration !== undefined) throw new Error("--duration belongs to --soak");
   const everybody = values.url === undefined ? SUBJECTS : [GIVEN];
   const words = values.only.split(",").filter((word) => word !== "");
-  const candidates = values.quick && words.length === 0 ? everybody.filter(({ isQuick }) => isQuick) : everybody;
+  const candidates =
+    (values.quick || values.soak) && words.length === 0 ? everybody.filter(({ isQuick }) => isQuick) : everybody;
   const [other] = positionals;
   if ((values.compare === undefined) !== (other === undefined)) throw new Error("--compare needs two files");
   return {
@@ -68,6 +73,7 @@ export function readOptions(args: readonly string[]): Options {
       sliceMs: Math.min(SLICE_MS_MAX, whole("slice", values.slice) ?? run.sliceMs),
     },
     subjects: chosen(candidates, mustMatch(words, [...run.scenarios, ...everybody])),
+    loaders: whole("loaders", values.loaders) ?? 1,
     url: values.url,
     soak: values.soak ? soakTurns(milliseconds(values.duration ?? DURATION_DEFAULT)) : undefined,
     compare: values.compare === undefined || other === undefined ? undefined : [values.compare, other],

@@ -21,8 +21,12 @@ export interface Row {
   readonly cycleRatio?: Spread | undefined;
   readonly serverCpuMsPer1000?: number | undefined;
   readonly loadCpuMsPer1000?: number | undefined;
-  /** How much of its core the load generator used: near 1 it is the bottleneck. */
+  /** How much of a core the load generator used, of several the busiest. */
   readonly loadShare?: number | undefined;
+  /** How much of a core the server used; more than 1 where it has more than one. */
+  readonly serverShare?: number | undefined;
+  /** Load generators that shared the clients. */
+  readonly loaders?: number;
   readonly figures?: Figures;
   readonly soak?: Soak;
 }
@@ -73,6 +77,8 @@ export interface Results {
   readonly scenarios: readonly Scenario[];
   readonly rounds: number;
   readonly sliceMs: number;
+  /** Absent from files that are older than the option: 1. */
+  readonly loaders?: number;
   readonly rows: readonly Row[];
   readonly notes: readonly string[];
 }

@@ -42,7 +42,7 @@ export async function soak(
   for (const subject of subjects) {
     if ((await whyNot(SOAK, subject)) !== undefined || subject.server === undefined) continue;
     const server = await servers.get(subject.server);
-    soaked.push({ party: await Party.prepare(subject, server, SOAK), server, samples: [] });
+    soaked.push({ party: await Party.prepare(subject, server, SOAK, 1), server, samples: [] });
   }
   tell(soakHead());
   for (let interval = 1; interval <= intervals; interval++) {

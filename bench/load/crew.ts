@@ -5,6 +5,7 @@ import { zipf } from "../figures.ts";
 import type { Scenario } from "../scenarios.ts";
 import { Gate } from "./gate.ts";
 import type { Job } from "./job.ts";
+import { Log, machineNs } from "./log.ts";
 import { type Granted, Record } from "./record.ts";
 
 /** Handshakes under way at a time: a burst of thousands would measure the kernel's backlog. */
@@ -18,6 +19,7 @@ export interface Taken {
 export class Crew {
   readonly gate: Gate = new Gate();
   readonly record: Record;
+  readonly log: Log | undefined;
   readonly job: Job;
   readonly driver: Driver;
   readonly clients: BenchClient[] = [];
@@ -44,6 +46,7 @@ export class Crew {
     // A soak would remember its first minutes for ever.
     const rememberedMax = shape === "soak" ? 0 : undefined;
     this.record = new Record(clients, keys === "own" || shape === "open", rememberedMax);
+    this.log = job.isLogged === true ? new Log() : undefined;
     this.#shares = typeof keys === "number" ? zipf(keys, 1.1) : [];
   }
 
@@ -95,6 +98,7 @@ export class Crew {
   async take(client: number, key: string = this.keyOf(client), wantedAtNs?: number): Promise<Taken> {
     const ask = this.askOf(client);
     const askedAtNs = this.gate.nowNs();
+    const askedAtMachineNs = this.log && machineNs();
     const number = this.#asked++;
     const held = await (this.clients[client] as BenchClient).acquire(key, ask);
     const granted: Granted = {
@@ -112,6 +116,7 @@ export class Crew {
     };
     this.record.granted(granted);
     this.steps += 1;
+    this.log?.granted(granted, askedAtMachineNs ?? 0);
     return { held, granted };
   }
 
@@ -127,6 +132,7 @@ export class Crew {
 
   give({ held, granted }: Taken): Promise<void> {
     this.record.releasing(granted, this.gate.nowNs());
+    this.log?.releasing(granted);
     return held.release();
   }
 

@@ -38,23 +38,26 @@ export class Cycles {
   }
 
   async #cycle(client: number): Promise<void> {
-    const { gate, scenario } = this.#crew;
+    const { gate, scenario, driver } = this.#crew;
     await gate.pass();
+    let taken = await this.#crew.take(client);
     while (this.#crew.error === undefined) {
-      const taken = await this.#crew.take(client);
       if (!gate.isOpen) await gate.pass();
       if (scenario.holdMs > 0) {
         await sleep(scenario.holdMs);
         if (!gate.isOpen) await gate.pass();
       }
-      await this.#letGo(taken);
-      if (this.#isLast) return;
+      this.#holders += 1;
+      const isCut = this.#holders % this.#cutEvery === 0;
+      const going = isCut ? this.#cut(taken) : this.#crew.give(taken);
+      if (this.#isLast) return going;
+      // Whoever can let go and queue again in one go does so; the others hear first that the one is done.
+      if (isCut || !driver.can.ordered) await going;
+      [taken] = await Promise.all([this.#crew.take(client), going]);
     }
   }
 
-  async #letGo(taken: Taken): Promise<void> {
-    this.#holders += 1;
-    if (this.#holders % this.#cutEvery !== 0) return this.#crew.give(taken);
+  async #cut(taken: Taken): Promise<void> {
     this.#crew.crash(taken);
     await this.#crew.reconnect(taken.granted.client);
   }

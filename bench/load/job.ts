@@ -2,6 +2,7 @@
 
 import type { Target } from "../drivers/driver.ts";
 import type { Scenario } from "../scenarios.ts";
+import type { Entry } from "./log.ts";
 
 export interface Job {
   readonly driver: string;
@@ -9,11 +10,14 @@ export interface Job {
   readonly scenario: Scenario;
   /** Of the server, whose memory the storm looks at. */
   readonly serverPid: number | undefined;
+  /** Whether this is one of several load generators, and tells all that it sees. */
+  readonly isLogged?: boolean;
 }
 
 export type Order =
   | { readonly do: "prepare"; readonly job: Job }
-  | { readonly do: "slice"; readonly ms: number; readonly isWarmUp: boolean }
+  /** `atNs`: when to begin, on the machine's clock; at once without it. */
+  | { readonly do: "slice"; readonly ms: number; readonly isWarmUp: boolean; readonly atNs?: number | undefined }
   | { readonly do: "figures" };
 
 /** One turn at the machine. */
@@ -27,6 +31,8 @@ export interface Slice {
   /** What the load generator itself took of its core. */
   readonly loadCpuMs: number;
   readonly soak?: SoakSlice;
+  /** What it saw, where it is one of several. */
+  readonly log?: readonly Entry[];
 }
 
 export interface Summary {
@@ -46,6 +52,7 @@ export interface Fairness {
   readonly jain: number | null;
   readonly relativeDeviation: number;
   readonly maxByMin: number | null;
+  /** Clients that got nothing although there were grants enough for all. */
   readonly starved: number;
   readonly selfShare: number;
   /** Median number of grants until the same client holds again. */

@@ -149,7 +149,8 @@ export class Record {
       jain: mean(grants) < GRANTS_MIN ? null : jain(grants),
       relativeDeviation: relativeDeviation(grants),
       maxByMin: least === 0 ? null : Math.max(...grants) / least,
-      starved: grants.filter((count) => count === 0).length,
+      // Not those for whom there were no grants: a slow service is not an unfair one.
+      starved: grants.filter((count) => count === 0).length - Math.max(0, grants.length - total(grants)),
       selfShare: this.#handOffCount === 0 ? 0 : this.#selfHandOffs / this.#handOffCount,
       returnsAfter: finite(median(returns(holders))),
       distinct: finite(distinctInWindow(holders, grants.length)),

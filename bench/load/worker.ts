@@ -5,6 +5,7 @@ import { driverOf } from "../drivers/all.ts";
 import { median } from "../figures.ts";
 import { Crew } from "./crew.ts";
 import type { Figures, Job, Order, Reply, Slice } from "./job.ts";
+import { untilMachineNs } from "./log.ts";
 import { connectsItself, type Course, courseOf } from "./shapes.ts";
 import { orStuck } from "./stuck.ts";
 
@@ -24,8 +25,9 @@ class Worker {
     return new Worker(crew, await courseOf(crew));
   }
 
-  async slice(ms: number, isWarmUp: boolean): Promise<Slice> {
-    const { record, gate } = this.#crew;
+  async slice(ms: number, isWarmUp: boolean, atNs: number | undefined): Promise<Slice> {
+    const { record, gate, log } = this.#crew;
+    if (atNs !== undefined) await untilMachineNs(atNs);
     record.beginSlice();
     const before = process.cpuUsage();
     const beganNs = gate.nowNs();
@@ -47,6 +49,7 @@ class Worker {
       ...(againstNs === undefined ? undefined : { againstNs }),
       loadCpuMs: (cpu.user + cpu.system) / 1000,
       ...this.#course.slice?.(),
+      ...(log && { log: log.take() }),
     };
   }
 
@@ -89,7 +92,7 @@ async function serve(order: Order): Promise<Reply> {
   }
   if (worker === undefined) throw new Error("nothing is prepared");
   return order.do === "slice"
-    ? { ok: true, slice: await worker.slice(order.ms, order.isWarmUp) }
+    ? { ok: true, slice: await worker.slice(order.ms, order.isWarmUp, order.atNs) }
     : { ok: true, figures: await worker.figures() };
 }
 

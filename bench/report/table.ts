@@ -1,6 +1,8 @@
 /** The results in a terminal. */
 
 import type { Spread } from "../figures.ts";
+import type { Fairness } from "../load/job.ts";
+import { isLoadBound } from "../harness/judge.ts";
 import type { Row } from "../harness/results.ts";
 import type { Gauges } from "../load/job.ts";
 import type { Scenario } from "../scenarios.ts";
@@ -47,7 +49,7 @@ function columnsOf({ shape, keys, cut }: Scenario): Column[] {
   const name: Column = { title: "", of: (row) => row.subject };
   if (shape === "storm") return [name, ...stormColumns()];
   if (shape === "drop") return [name, ...dropColumns(cut)];
-  if (shape === "crash") return [name, ...dropColumns(undefined), rate(), ...fairness()];
+  if (shape === "crash") return [name, ...dropColumns(undefined), rate(), ...fairnessColumns()];
   if (shape === "reconnect") return [name, ...reconnectColumns()];
   if (shape === "open") return [name, rate(), ...openColumns()];
   if (shape === "soak") return [name, rate()];
@@ -59,7 +61,7 @@ function columnsOf({ shape, keys, cut }: Scenario): Column[] {
     ...(keys === "own"
       ? distribution("cycle", "wait")
       : [...distribution("hand-off", "handOff"), ratioColumn("p50 ÷ floor")]),
-    ...(keys === "own" ? [] : fairness()),
+    ...(keys === "own" ? [] : fairnessColumns()),
     ...costs(),
     { title: "B/cycle", of: (row) => number(row.figures?.bytesPerCycle, 0) },
   ];
@@ -69,11 +71,11 @@ function rate(): Column {
   return { title: "cycles/s", of: (row) => number(row.cyclesPerSecond?.median, 0) };
 }
 
-function fairness(): Column[] {
+function fairnessColumns(): Column[] {
   return [
     { title: "Jain", of: (row) => number(row.figures?.fairness?.jain, 4) },
     { title: "starved", of: (row) => number(row.figures?.fairness?.starved, 0) },
-    { title: "max÷min", of: (row) => ratio(row.figures?.fairness?.maxByMin) },
+    { title: "max÷min", of: ({ figures }) => maxByMin(figures?.fairness) },
     { title: "again after", of: (row) => number(row.figures?.fairness?.returnsAfter, 0) },
     { title: "self", of: (row) => share(row.figures?.fairness?.selfShare) },
     { title: "inversions", of: (row) => number(row.figures?.fairness?.orderInversions, 0) },
@@ -150,7 +152,9 @@ function costs(): Column[] {
   return [
     { title: "server ms/1000", of: (row) => number(row.serverCpuMsPer1000, 0) },
     { title: "load ms/1000", of: (row) => number(row.loadCpuMsPer1000, 0) },
-    { title: "load busy", of: (row) => share(row.loadShare) },
+    { title: "server busy", of: (row) => share(row.serverShare) },
+    { title: "load busy", of: (row) => `${share(row.loadShare)}${isLoadBound(row) ? " bound" : ""}` },
+    { title: "loaders", of: ({ loaders = 1 }) => (loaders > 1 ? `${loaders}` : "") },
   ];
 }
 
@@ -164,6 +168,12 @@ function ratioColumn(title: string): Column {
 
 function range(spread: Spread | undefined): string {
   return spread === undefined ? "" : `${ratio(spread.median)} (${ratio(spread.min)}–${ratio(spread.max)})`;
+}
+
+/** ∞ where somebody got nothing, unless there was nothing more to get. */
+function maxByMin(fairness: Fairness | null | undefined): string {
+  if (fairness?.maxByMin === null && fairness.starved === 0) return "";
+  return ratio(fairness?.maxByMin);
 }
 
 function share(value: number | undefined): string {

@@ -10,6 +10,8 @@ export interface BenchServer {
   readonly url: string;
   /** Undefined for a server that was there before: its memory and time cannot be seen. */
   readonly pid: number | undefined;
+  /** Processes beside it, whose time is the server's too. */
+  readonly helperPids?: readonly number[];
   stop(): Promise<void>;
 }
 

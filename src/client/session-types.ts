@@ -3,7 +3,7 @@
 import type { ClientFrame } from "../protocol/frames.ts";
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { BackoffOptions } from "./backoff.ts";
-import type { LatchkeyError, LockLostError } from "./errors.ts";
+import type { LatchkeyError, LockLostError, LossReason } from "./errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
 
 export interface SessionSettings {
@@ -97,5 +97,6 @@ export interface Held<Call> extends Hold {
   /** An extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
   busy: boolean;
   readonly entries: Set<Entry<Call>>;
-  error?: LockLostError;
+  /** How it ended. */
+  loss?: LossReason | LockLostError;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failuresOf, notesOn } from "../../bench/harness/judge.ts";
+import { failuresOf, isLoadBound, notesOn } from "../../bench/harness/judge.ts";
 import type { Row, Verdict } from "../../bench/harness/results.ts";
 import type { Figures } from "../../bench/load/job.ts";
 
@@ -17,6 +17,10 @@ const figures: Figures = {
   sendLateness: null,
 };
 const good: Row = { scenario: "hot", subject: "bun ws-raw", floor: undefined, figures };
+
+function row(rest: Partial<Row>): Row {
+  return { scenario: "hot", subject: "bun ws-raw", floor: "relay on bun", ...rest };
+}
 
 function invalid(text: string): Row {
   return { scenario: "hot", subject: "bun ws-raw", floor: undefined, invalid: text };
@@ -57,4 +61,24 @@ test("what a slow machine does to a row makes a note, and no failure", () => {
   const rows = [good, invalid("no answer to slice"), invalid("a socket was closed with 4410 silent for too long")];
   expect(failuresOf(rows)).toEqual([]);
   expect(notesOn(rows, 0, 2).filter((note) => note.includes("did not answer in time"))).toHaveLength(2);
+});
+
+test("the load generator is the bottleneck when its core is full and the server's is not", () => {
+  expect(isLoadBound(row({ loadShare: 0.9, serverShare: 0.71 }))).toBe(true);
+  expect(isLoadBound(row({ loadShare: 0.89, serverShare: 0.1 }))).toBe(false);
+  expect(isLoadBound(row({ loadShare: 1, serverShare: 0.8 }))).toBe(false);
+  expect(isLoadBound(row({ loadShare: 1 }))).toBe(true);
+  expect(isLoadBound(row({}))).toBe(false);
+});
+
+test("a run says where the load generator was the bottleneck, and nothing where it was not", () => {
+  expect(notesOn([row({ loadShare: 0.5, serverShare: 0.9 })], 0, 2)).toEqual([]);
+  expect(notesOn([row({ loadShare: 0.95, serverShare: 0.5 })], 0, 2)).toEqual([
+    expect.stringMatching(/bottleneck.*hot · bun ws-raw.*--loaders 2/),
+  ]);
+});
+
+test("an invalid row fails the run, a skipped one does not", () => {
+  expect(failuresOf([good, row({ skipped: "no server" })])).toEqual([]);
+  expect(failuresOf([row({ invalid: "a socket was closed" })])).toEqual(["hot · bun ws-raw: a socket was closed"]);
 });

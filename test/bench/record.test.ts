@@ -75,6 +75,18 @@ test("a wait runs from when the lock was wanted, though the asking came late", (
   expect(record.waits.summary()?.max).toBe(900);
 });
 
+test("starved are those who got nothing, less those for whom there was nothing", () => {
+  const starvedOf = (clients: number, ...holders: readonly number[]): number => {
+    const record = new Record(clients, false);
+    for (const client of holders) record.granted(grant(client, 10));
+    return record.fairness().starved;
+  };
+  expect(starvedOf(3, 0, 1, 2)).toBe(0);
+  expect(starvedOf(3, 0, 1)).toBe(0);
+  expect(starvedOf(3, 0, 0)).toBe(1);
+  expect(starvedOf(3, 0, 0, 0)).toBe(2);
+});
+
 test("tickets that are granted out of order are counted, apart from asks that arrived out of order", () => {
   const record = new Record(1, false);
   for (const [ticket, ask] of [
