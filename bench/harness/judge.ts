@@ -9,11 +9,11 @@ const ORDERED = /ws-raw$/;
 const LOAD_BOUND = 0.9;
 const SERVER_IDLE = 0.8;
 /**
- * An order that was not answered in time, or a client whose answer to a ping came too late: machines do that. A claim that
+ * An order that was not answered in time, or a client whose hello or answer to a ping came too late: machines do that. A claim that
  * is never granted looks different: its load generator says that it is stuck.
  */
 function isTooLate({ invalid = "" }: Row): boolean {
-  return invalid.startsWith(TOO_LATE) || invalid.endsWith("silent for too long");
+  return invalid.startsWith(TOO_LATE) || /(?:silent for too long|no hello in time)$/.test(invalid);
 }
 
 export function failuresOf(rows: readonly Row[]): string[] {

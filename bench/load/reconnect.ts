@@ -8,8 +8,8 @@ import { timed } from "./gate.ts";
 import type { Reconnect } from "./job.ts";
 import { gaugesOf, untilEmpty } from "../servers/view.ts";
 
-/** Handshakes under way at a time: above the servers' backlog (511) the kernel lets a client wait for a second. */
-const CONNECTING_MAX = 500;
+/** Handshakes under way at a time: above the servers' backlog (511) the kernel lets a client wait for a second, and workerd gets to none of them in time. */
+const CONNECTING_MAX = 250;
 
 export async function reconnectStorm(crew: Crew): Promise<Reconnect> {
   const { scenario, job, gate, record } = crew;

@@ -58,9 +58,14 @@ describe("a run fails", () => {
 });
 
 test("what a slow machine does to a row makes a note, and no failure", () => {
-  const rows = [good, invalid("no answer to slice"), invalid("a socket was closed with 4410 silent for too long")];
+  const rows = [
+    good,
+    invalid("no answer to slice"),
+    invalid("a socket was closed with 4410 silent for too long"),
+    invalid("a socket was closed with 4408 no hello in time"),
+  ];
   expect(failuresOf(rows)).toEqual([]);
-  expect(notesOn(rows, 0, 2).filter((note) => note.includes("did not answer in time"))).toHaveLength(2);
+  expect(notesOn(rows, 0, 2).filter((note) => note.includes("did not answer in time"))).toHaveLength(3);
 });
 
 test("the load generator is the bottleneck when its core is full and the server's is not", () => {
