@@ -127,5 +127,7 @@ function rowOf(scenario: Scenario, { subject, floor, party, timeRatios, cycleRat
     timeRatio: spread(timeRatios),
     cycleRatio: scenario.shape === "cycles" ? spread(cycleRatios) : undefined,
     ...party.row(),
+    // Awake all the time, it takes a whole core whatever it has to do.
+    ...(scenario.shape === "open" ? { loadShare: undefined } : undefined),
   };
 }
