@@ -47,6 +47,8 @@ const steps: readonly Step[] = [
     tests: "workers-inside",
     alone: true,
   },
+  // Counts and violations, never times: whether a benchmark still measures what it says.
+  { name: "bench", run: ["node bench/main.ts --quick"], alone: true },
   { name: "docs", run: [vitest("node", "docs")], tests: "docs", alone: true },
 ];
 

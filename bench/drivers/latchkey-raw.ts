@@ -3,7 +3,7 @@
  * that can be cut.
  */
 
-import type { Driver, Held } from "./driver.ts";
+import type { Ask, Cut, Driver, Held } from "./driver.ts";
 import { nothing } from "./driver.ts";
 import { BenchSocket } from "./socket.ts";
 
@@ -20,6 +20,7 @@ interface Frame {
   readonly token: string;
   readonly ticket: number;
   readonly fence: number;
+  readonly reason: string;
 }
 
 export const latchkeyRaw: Driver = {
@@ -60,7 +61,7 @@ class RawSession {
     });
   }
 
-  acquire(key: string, ask: object): Promise<Held> {
+  acquire(key: string, ask: Ask): Promise<Held> {
     return new Promise((resolve, reject) => {
       const id = `a${++this.#lastId}`;
       this.#waiting.set(id, { resolve, reject, ticket: undefined });
@@ -68,8 +69,8 @@ class RawSession {
     });
   }
 
-  drop(): void {
-    this.#socket.drop();
+  drop(cut?: Cut): void {
+    this.#socket.drop(cut);
   }
 
   close(): Promise<void> {
@@ -102,6 +103,10 @@ class RawSession {
         return;
       case "welcome":
         return this.#welcomed();
+      case "lost":
+        // Nothing else than a lease that was asked for can expire.
+        if (frame.reason === "expired") return;
+        return this.#broken(new Error(`a lock was lost: ${frame.reason}`));
       default:
         this.#broken(new Error(`the server answered ${frame.t}`));
     }

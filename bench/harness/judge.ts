@@ -1,5 +1,6 @@
 /** What a run must not show. Never a time: machines differ, and this one may be busy. */
 
+import { TOO_LATE } from "./loader.ts";
 import type { Row } from "./results.ts";
 
 /** Drivers whose service gives tickets, and promises to grant in their order. */
@@ -7,21 +8,31 @@ const ORDERED = /ws-raw$/;
 
 const LOAD_BOUND = 0.9;
 const SERVER_IDLE = 0.8;
+/**
+ * An order that was not answered in time, or a client whose hello or answer to a ping came too late: machines do that. A claim that
+ * is never granted looks different: its load generator says that it is stuck.
+ */
+function isTooLate({ invalid = "" }: Row): boolean {
+  return invalid.startsWith(TOO_LATE) || /(?:silent for too long|no hello in time)$/.test(invalid);
+}
 
 export function failuresOf(rows: readonly Row[]): string[] {
-  return rows.flatMap((row) => {
+  const counted = rows.filter((row) => row.skipped === undefined && !isTooLate(row));
+  if (counted.length === 0) return ["nothing was measured"];
+  return counted.flatMap((row) => {
     const name = `${row.scenario} · ${row.subject}`;
-    if (row.skipped !== undefined) return [];
     if (row.invalid !== undefined) return [`${name}: ${row.invalid}`];
     const { figures } = row;
     const found: string[] = [];
     if (figures === undefined) return [`${name}: no figures`];
+    const early = row.soak?.verdict.early ?? 0;
+    if (early > 0) found.push(`${early} × a lease was ended before its time`);
     if (figures.violations > 0) found.push(`${figures.violations} × mutual exclusion was violated`);
     if ((figures.fairness?.orderInversions ?? 0) > 0 && ORDERED.test(row.subject)) {
       found.push(`${figures.fairness?.orderInversions} × a later ticket was granted first`);
     }
-    const isEmpty = figures.handOff === null && figures.wait === null && figures.storm === null;
-    if (isEmpty) found.push("nothing was granted");
+    // On a busy machine nothing may have been granted within the slices.
+    if (figures.grants === 0 && figures.storm === null) found.push("nothing was granted");
     return found.map((failure) => `${name}: ${failure}`);
   });
 }
@@ -45,6 +56,9 @@ export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number
       const drift = (scoreNs.max / scoreNs.min).toFixed(1);
       notes.push(`${scenario}: the floor ${subject} itself drifted by × ${drift} within the run.`);
     }
+  }
+  for (const row of rows.filter(isTooLate)) {
+    notes.push(`${row.scenario} · ${row.subject} did not answer in time, and does not count: is the machine busy?`);
   }
   const bound = rows.filter(isLoadBound);
   if (bound.length > 0) {

@@ -68,6 +68,7 @@ export class Loaders {
       wait: record.waits.summary(),
       fairness: record.fairness(),
       violations: record.violations,
+      grants: parts.reduce((sum, part) => sum + part.grants, 0),
       bytesPerCycle: bytes === 0 ? null : bytes / record.grantCount,
       timeline: record.timeline,
     };

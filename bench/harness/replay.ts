@@ -56,6 +56,7 @@ export class Replay {
       fence,
       ask: askedAtNs,
       askedAtNs: this.#passedNs(askedAtNs),
+      wantedAtNs: this.#passedNs(askedAtNs),
       atNs: this.#passedNs(atNs),
       isTimed: atNs >= beganNs && atNs < beganNs + lengthNs,
     };

@@ -1,7 +1,7 @@
 /** Who is measured: a driver, the server it talks to, and the floor that it is set against. */
 
 import { HOSTS, type HostName, type RuntimeName, RUNTIMES, type ServerKind } from "../servers/kinds.ts";
-import type { Scenario } from "../scenarios.ts";
+import { ownFloorOf, type Scenario } from "../scenarios.ts";
 
 export interface Subject {
   readonly name: string;
@@ -67,9 +67,10 @@ export const GIVEN: Subject = {
   isQuick: true,
 };
 
-/** What a subject's row of a scenario is a multiple of. A drop brings its own floor: the hand-off by release. */
-export function floorOf(subject: Subject, { floor, shape }: Scenario): Floor | undefined {
-  if (shape === "drop") return undefined;
+/** The process beside it that a subject's row is a multiple of, or whose memory the row's is compared with (storm). */
+export function floorOf(subject: Subject, scenario: Scenario): Floor | undefined {
+  const { floor, shape } = scenario;
+  if (shape !== "storm" && ownFloorOf(scenario) !== undefined) return undefined;
   if (subject.server === undefined) {
     return shape === "storm"
       ? undefined
