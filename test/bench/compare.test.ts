@@ -5,7 +5,15 @@ import type { Results, Row } from "../../bench/harness/results.ts";
 import { compare, readResults } from "../../bench/report/compare.ts";
 
 function results(rows: readonly Row[], rest: Partial<Results> = {}): Results {
-  const machine = { processor: "one", cores: 2, memoryBytes: 1, system: "any", versions: { bun: "1" }, loadAtStart: 0 };
+  const machine = {
+    processor: "one",
+    cores: 2,
+    memoryBytes: 1,
+    system: "any",
+    versions: { bun: "1" },
+    loadAtStart: 0,
+    pinned: true,
+  };
   const run = { scenarios: [], rounds: 3, sliceMs: 300, loaders: 1, notes: [], command: "bench" };
   return { startedAt: "then", commit: "abc", machine, ...run, rows, ...rest };
 }
