@@ -35,6 +35,8 @@ export interface RecordImage {
 }
 
 export interface RunImage {
+  /** Order of arrival among the begins that live. */
+  readonly order: number;
   /** The begin that started the attempt, without what it found: a repeat is recognised by it. */
   readonly asked: Begin;
   /** The lease as last asked, ms. */
@@ -42,9 +44,9 @@ export interface RunImage {
   readonly leaseUntil: number;
 }
 
-/** A begin that waits. Listed only where a program's memory can vanish while its sockets live on (`persist: "all"`), and only of sessions. */
+/** A begin of a session that waits. Listed only with `persist: "all"`: where memory can vanish while the sockets live on. */
 export interface WaiterImage {
-  /** Order of arrival; unique in its space. */
+  /** Order of arrival among the begins that live. */
   readonly order: number;
   /** Without what it found. */
   readonly asked: Begin;
