@@ -56,6 +56,10 @@ export class Engine {
     return this.#state.serial;
   }
 
+  hasSession(id: string): boolean {
+    return this.#state.sessions.has(id);
+  }
+
   /** Serves everything due at or before `now`, then the command. The outbox is added to, not cleared. */
   step(command: LockCommand, now: number, outbox: Outbox): void {
     const state = this.#state;

@@ -6,6 +6,18 @@ export type { By, ClaimSnapshot, Effect, Holder, KeyStatus, RefusalCode } from "
 export { Engine, type EngineCounts, type EngineOptions } from "./engine.ts";
 export { type ClaimEvent, drawLifecycle, LIFECYCLE } from "./lifecycle.ts";
 export { DEFAULT_LIMITS, type EngineLimits } from "./limits.ts";
+export { isSameBegin } from "./idempotency/begun.ts";
+export {
+  DEFAULT_LEDGER_LIMITS,
+  LEASE_DEFAULT_MS,
+  LEASE_MAX_MS,
+  LEASE_MIN_MS,
+  type LedgerLimits,
+  RECORD_TTL_DEFAULT_MS,
+  RECORD_TTL_MAX_MS,
+  RECORD_TTL_MIN_MS,
+} from "./idempotency/limits.ts";
+export { isAboutRecord, Machine, type MachineCounts, type MachineOptions } from "./machine.ts";
 export { Outbox } from "./outbox.ts";
 export type { Change, ClaimRecord, Image, SessionRecord, SpaceImage } from "./record.ts";
 export type {
@@ -34,3 +46,11 @@ export type {
   Replay,
   Started,
 } from "./idempotency/effect.ts";
+export type {
+  IdempotencyChange,
+  IdempotencyImage,
+  RecordImage,
+  RecordState,
+  RunImage,
+  WaiterImage,
+} from "./idempotency/record.ts";
