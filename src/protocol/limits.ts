@@ -21,6 +21,13 @@ export const HTTP_TIMEOUT_DEFAULT_MS = 10_000;
 export const HTTP_TIMEOUT_MAX_MS = 600_000;
 export const SESSION_TIMEOUT_MAX_MS = 24 * 60 * 60 * 1000;
 
+/** Idempotent work. */
+export const FINGERPRINT_BYTES_MAX = 4096;
+export const RESULT_BYTES_MAX = 1024 * 1024;
+/** Of a body that has a result as JSON: written with white space and escapes it is longer than it is stored. */
+export const RESULT_BODY_BYTES_MAX = 2 * 1024 * 1024;
+export const CONTENT_TYPE_CHARS_MAX = 255;
+
 export const SEMAPHORE_LIMIT_MAX = 100_000;
 export const LIST_COUNT_MAX = 1000;
 export const LIST_COUNT_DEFAULT = 100;
