@@ -1,7 +1,9 @@
 /** The SQLite of a Durable Object. Writes of one turn leave together, and nothing is sent before they are durable. */
 
+import type { RecordImage } from "../core/idempotency/record.ts";
 import type { Batch, Clock, Store, StoredSpace } from "../host/ports.ts";
 import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
+import { RECORD_TABLES } from "./record-table.ts";
 import { serialFromClock } from "./serial.ts";
 import { SqliteStore, TABLES } from "./sqlite.ts";
 
@@ -32,8 +34,9 @@ export class ObjectStore implements Store {
     this.#driver = objectDriver(storage);
     this.#clock = clock;
     this.#store = new SqliteStore(this.#driver, clock, { isWake, isLazy: true });
-    const tables = this.#driver.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'claim'");
-    this.#hasTables = tables.all().length > 0;
+    this.#hasTables = this.#hasTable("claim");
+    // An object from before there were records.
+    if (this.#hasTables && !this.#hasTable("record")) this.#make(RECORD_TABLES);
   }
 
   get epoch(): number {
@@ -43,7 +46,8 @@ export class ObjectStore implements Store {
 
   load(space: string): StoredSpace {
     if (this.#hasTables) return this.#store.load(space);
-    return { image: { claims: [], sessions: [] }, serial: serialFromClock(this.#clock.wall()) };
+    const image = { claims: [], sessions: [], records: [], waiters: [] };
+    return { image, serial: serialFromClock(this.#clock.wall()) };
   }
 
   commit(space: string, batch: Batch): void {
@@ -51,14 +55,31 @@ export class ObjectStore implements Store {
     this.#store.commit(space, batch);
   }
 
+  find(space: string, key: string): RecordImage | undefined {
+    return this.#hasTables ? this.#store.find(space, key) : undefined;
+  }
+
+  sweep(now: number, countMax: number): number {
+    return this.#hasTables ? this.#store.sweep(now, countMax) : Number.POSITIVE_INFINITY;
+  }
+
   close(): void {}
 
   #makeTables(): void {
     if (this.#hasTables) return;
-    this.#driver.transaction(() => {
-      for (const table of TABLES) this.#driver.prepare(table).run();
-    });
+    this.#make([...TABLES, ...RECORD_TABLES]);
     this.#hasTables = true;
+  }
+
+  #make(tables: readonly string[]): void {
+    this.#driver.transaction(() => {
+      for (const table of tables) this.#driver.prepare(table).run();
+    });
+  }
+
+  #hasTable(name: string): boolean {
+    const tables = this.#driver.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?");
+    return tables.all(name).length > 0;
   }
 }
 

@@ -1,9 +1,11 @@
 /** The store over SQL: a row for each claim and session, written in place. */
 
+import type { RecordImage } from "../core/idempotency/record.ts";
 import type { Change } from "../core/record.ts";
 import type { Batch, Clock, Store, StoredSpace } from "../host/ports.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 import { StoreError } from "./error.ts";
+import { RecordTable } from "./record-table.ts";
 import { readClaim, readSession, writeClaim, writeSession } from "./rows.ts";
 import { serialFromClock } from "./serial.ts";
 
@@ -38,6 +40,7 @@ export class SqliteStore implements Store {
   readonly #claims: SqlStatement;
   readonly #sessions: SqlStatement;
   readonly #serial: SqlStatement;
+  readonly #records: RecordTable;
 
   /** Takes over a driver whose database already has the tables. */
   constructor(driver: SqlDriver, clock: Clock, options: SqliteOptions = {}) {
@@ -58,6 +61,7 @@ export class SqliteStore implements Store {
     this.#claims = driver.prepare("SELECT ticket, record FROM claim WHERE space = ? ORDER BY ticket");
     this.#sessions = driver.prepare("SELECT id, record FROM session WHERE space = ?");
     this.#serial = driver.prepare("SELECT serial FROM space WHERE name = ?");
+    this.#records = new RecordTable(driver, clock);
     if (options.isLazy !== true) this.#epoch = this.#nextEpoch();
   }
 
@@ -75,7 +79,16 @@ export class SqliteStore implements Store {
       .all(space)
       .map(({ id, record }) => readable(space, `session ${String(id)}`, () => readSession(id, record, this.#clock)));
     const reserved = Number(this.#serial.all(space)[0]?.["serial"] ?? 0);
-    return { image: { claims, sessions }, serial: Math.max(reserved, serialFromClock(this.#clock.wall())) };
+    const serial = Math.max(reserved, serialFromClock(this.#clock.wall()));
+    return { image: { claims, sessions, ...this.#records.load(space) }, serial };
+  }
+
+  find(space: string, key: string): RecordImage | undefined {
+    return this.#records.find(space, key);
+  }
+
+  sweep(now: number, countMax: number): number {
+    return this.#records.sweep(now, countMax);
   }
 
   commit(space: string, batch: Batch): void {
@@ -111,6 +124,8 @@ export class SqliteStore implements Store {
       case "session_gone":
         this.#dropSession.run(space, change.session);
         return;
+      default:
+        this.#records.write(space, change);
     }
   }
 
