@@ -86,14 +86,12 @@ export type AttemptLossReason =
   | "expired"
   /** The connection of its session was lost, or was silent for too long. */
   | "dropped"
-  /** An operator ended its session. */
-  | "revoked"
   /** Its record was removed. */
   | "forgotten"
-  /** Another attempt has taken its place, or has completed the record. */
+  /** It was completed before, by somebody who knows its token. */
+  | "completed"
+  /** Another attempt has taken its place. */
   | "superseded"
-  /** It was failed, by somebody who knows its token. */
-  | "failed"
   /** This client was closed. */
   | "closed"
   /** So long ago that the server has forgotten, or the token never was one. */

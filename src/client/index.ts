@@ -18,6 +18,7 @@ export {
   SessionClosedError,
   UnavailableError,
 } from "./errors.ts";
+export { fingerprintOf } from "./fingerprint.ts";
 export { type HttpAcquireOptions, type HttpClient, httpClient, type HttpOptions } from "./http-client.ts";
 export type {
   Attempt,
