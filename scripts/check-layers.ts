@@ -29,6 +29,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     packages: ["bun:sqlite", "node:sqlite", "node:fs"],
   },
   "src/client": { values: ["src/protocol"] },
+  "src/hono": { values: ["src/client", "src/protocol"], packages: ["hono"] },
   "src/cli": { values: ["src"], packages: ["node:*"] },
   "src/workers": { values: ["src"], packages: ["cloudflare:workers"] },
   src: { values: ["src"] },
