@@ -20,7 +20,7 @@ export interface ObjectStoreOptions {
 }
 
 /**
- * Makes its tables with the first write: whoever only asks about an object that was never used writes nothing, and a row
+ * Makes its tables with the first write, those of records with the first record: whoever only asks about an object that was never used writes nothing, and a row
  * written costs a thousand times what a row read costs.
  */
 export class ObjectStore implements Store {
@@ -29,14 +29,14 @@ export class ObjectStore implements Store {
   readonly #clock: Clock;
   readonly #store: SqliteStore;
   #hasTables: boolean;
+  #hasRecordTables: boolean;
 
   constructor(storage: ObjectStorage, { clock, isWake }: ObjectStoreOptions) {
     this.#driver = objectDriver(storage);
     this.#clock = clock;
     this.#store = new SqliteStore(this.#driver, clock, { isWake, isLazy: true });
     this.#hasTables = this.#hasTable("claim");
-    // An object from before there were records.
-    if (this.#hasTables && !this.#hasTable("record")) this.#make(RECORD_TABLES);
+    this.#hasRecordTables = this.#hasTable("record");
   }
 
   get epoch(): number {
@@ -45,30 +45,36 @@ export class ObjectStore implements Store {
   }
 
   load(space: string): StoredSpace {
-    if (this.#hasTables) return this.#store.load(space);
+    if (this.#hasTables) return this.#store.load(space, this.#hasRecordTables);
     const image = { claims: [], sessions: [], records: [], waiters: [] };
     return { image, serial: serialFromClock(this.#clock.wall()) };
   }
 
   commit(space: string, batch: Batch): void {
     this.#makeTables();
+    if (!this.#hasRecordTables && hasRecords(batch)) this.#makeRecordTables();
     this.#store.commit(space, batch);
   }
 
   find(space: string, key: string): RecordImage | undefined {
-    return this.#hasTables ? this.#store.find(space, key) : undefined;
+    return this.#hasRecordTables ? this.#store.find(space, key) : undefined;
   }
 
   sweep(now: number, countMax: number): number {
-    return this.#hasTables ? this.#store.sweep(now, countMax) : Number.POSITIVE_INFINITY;
+    return this.#hasRecordTables ? this.#store.sweep(now, countMax) : Number.POSITIVE_INFINITY;
   }
 
   close(): void {}
 
   #makeTables(): void {
     if (this.#hasTables) return;
-    this.#make([...TABLES, ...RECORD_TABLES]);
+    this.#make(TABLES);
     this.#hasTables = true;
+  }
+
+  #makeRecordTables(): void {
+    this.#make(RECORD_TABLES);
+    this.#hasRecordTables = true;
   }
 
   #make(tables: readonly string[]): void {
@@ -81,6 +87,11 @@ export class ObjectStore implements Store {
     const tables = this.#driver.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?");
     return tables.all(name).length > 0;
   }
+}
+
+function hasRecords({ changes, changeCount }: Batch): boolean {
+  for (let i = 0; i < changeCount; i++) if (changes[i]?.kind === "record") return true;
+  return false;
 }
 
 /** A Durable Object prepares a statement when it runs, keeps it by its text, and knows no BEGIN. */

@@ -69,7 +69,8 @@ export class SqliteStore implements Store {
     return (this.#epoch ??= (this.#options.isWake === true ? this.#lastEpoch() : undefined) ?? this.#nextEpoch());
   }
 
-  load(space: string): StoredSpace {
+  /** `hasRecords` false: there are no tables for idempotency records yet. */
+  load(space: string, hasRecords: boolean = true): StoredSpace {
     const claims = this.#claims
       .all(space)
       .map(({ ticket, record }) =>
@@ -80,7 +81,8 @@ export class SqliteStore implements Store {
       .map(({ id, record }) => readable(space, `session ${String(id)}`, () => readSession(id, record, this.#clock)));
     const reserved = Number(this.#serial.all(space)[0]?.["serial"] ?? 0);
     const serial = Math.max(reserved, serialFromClock(this.#clock.wall()));
-    return { image: { claims, sessions, ...this.#records.load(space) }, serial };
+    const records = hasRecords ? this.#records.load(space) : { records: [], waiters: [] };
+    return { image: { claims, sessions, ...records }, serial };
   }
 
   find(space: string, key: string): RecordImage | undefined {
