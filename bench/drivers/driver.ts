@@ -50,6 +50,8 @@ export interface Capabilities {
   readonly keys: boolean;
   /** A client that waits sends nothing. False: it polls, and is stopped while others are measured. */
   readonly quiet: boolean;
+  /** What one client asks in one turn is served in that order, so that it can let go and queue again in one go. */
+  readonly ordered: boolean;
   readonly clientsMax: number;
 }
 

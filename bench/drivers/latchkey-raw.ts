@@ -24,7 +24,7 @@ interface Frame {
 
 export const latchkeyRaw: Driver = {
   name: "ws-raw",
-  can: { shared: true, limit: true, drop: true, keys: true, quiet: true, clientsMax: 20_000 },
+  can: { shared: true, limit: true, drop: true, keys: true, quiet: true, ordered: true, clientsMax: 20_000 },
   open: async ({ url }) => ({
     connect: async (_index, broken) => {
       const session = new RawSession(await BenchSocket.open(sessionUrl(url), broken, ["latchkey.v1"]), broken);
@@ -64,7 +64,7 @@ class RawSession {
     return new Promise((resolve, reject) => {
       const id = `a${++this.#lastId}`;
       this.#waiting.set(id, { resolve, reject, ticket: undefined });
-      this.#socket.send(JSON.stringify({ t: "acquire", id, key, ...ask }));
+      this.#socket.sendFrame(JSON.stringify({ t: "acquire", id, key, ...ask }));
     });
   }
 
@@ -82,7 +82,12 @@ class RawSession {
       return;
     }
     if (text === "ack") return;
-    const frame = JSON.parse(text) as Frame;
+    const message = JSON.parse(text) as Frame | Frame[];
+    if (!Array.isArray(message)) this.#frame(message);
+    else for (const frame of message) this.#frame(frame);
+  }
+
+  #frame(frame: Frame): void {
     switch (frame.t) {
       case "queued": {
         const waiting = this.#waiting.get(frame.id);
@@ -112,7 +117,7 @@ class RawSession {
         new Promise((resolve) => {
           const release = `r${++this.#lastId}`;
           this.#releasing.set(release, resolve);
-          this.#socket.send(JSON.stringify({ t: "release", id: release, key, token }));
+          this.#socket.sendFrame(JSON.stringify({ t: "release", id: release, key, token }));
         }),
     });
   }

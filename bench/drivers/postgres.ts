@@ -5,7 +5,7 @@ import { type Driver, nothing } from "./driver.ts";
 
 export const postgres: Driver = {
   name: "postgres",
-  can: { shared: true, limit: false, drop: false, keys: true, quiet: true, clientsMax: 128 },
+  can: { shared: true, limit: false, drop: false, keys: true, quiet: true, ordered: true, clientsMax: 128 },
   open: async ({ url }) => ({
     connect: async (_index, broken) => {
       const client = new Client({ connectionString: url });

@@ -7,10 +7,18 @@ import Redlock4 from "redlock4";
 import Redlock5 from "redlock";
 import { type Capabilities, type Driver, nothing } from "./driver.ts";
 
-const can: Capabilities = { shared: false, limit: false, drop: false, keys: true, quiet: true, clientsMax: 1024 };
+const can: Capabilities = {
+  shared: false,
+  limit: false,
+  drop: false,
+  keys: true,
+  quiet: true,
+  ordered: true,
+  clientsMax: 1024,
+};
 
 /** The libraries poll. Their own pauses are left as they come. */
-const polls: Capabilities = { ...can, quiet: false, clientsMax: 128 };
+const polls: Capabilities = { ...can, quiet: false, ordered: false, clientsMax: 128 };
 
 const TTL_MS = 60_000;
 const TRIES_MAX = 1_000_000;

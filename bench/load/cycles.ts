@@ -19,15 +19,18 @@ export function startCycles(crew: Crew): (ms: number) => Promise<void> {
 }
 
 async function cycle(crew: Crew, client: number): Promise<void> {
-  const { gate, scenario } = crew;
+  const { gate, scenario, driver } = crew;
   await gate.pass();
+  let taken = await crew.take(client);
   while (crew.error === undefined) {
-    const taken = await crew.take(client);
     if (!gate.isOpen) await gate.pass();
     if (scenario.holdMs > 0) {
       await sleep(scenario.holdMs);
       if (!gate.isOpen) await gate.pass();
     }
-    await crew.give(taken);
+    const giving = crew.give(taken);
+    // Whoever can let go and queue again in one go does so; the others hear first that the one is done.
+    if (!driver.can.ordered) await giving;
+    [taken] = await Promise.all([crew.take(client), giving]);
   }
 }

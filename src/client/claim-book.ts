@@ -67,7 +67,7 @@ export class ClaimBook<Call> {
     timeout?: number,
   ): Entry<Call> {
     const entry: Entry<Call> = { call, frame, hold, timeout, giveUpAt: this.now + patienceMs, id: this.#newId() };
-    const error = hold?.error ?? this.closed;
+    const error = (hold && lossOf(hold)) ?? this.closed;
     if (error === undefined) {
       this.entries.set(entry.id, entry);
       hold?.entries.add(entry);
@@ -147,7 +147,7 @@ export class ClaimBook<Call> {
 
   /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
   finish(hold: Held<Call>): void {
-    if (hold.open === 0 && hold.entries.size === 0 && hold.error === undefined) this.letGo(undefined, hold, hold);
+    if (hold.open === 0 && hold.entries.size === 0 && hold.loss === undefined) this.letGo(undefined, hold, hold);
   }
 
   setLease(hold: Held<Call>, until: number): void {
@@ -157,10 +157,12 @@ export class ClaimBook<Call> {
 
   /** The hold is over. First those who work under it are told, then those who wait for an answer about it. */
   lose(hold: Held<Call>, cause: LossReason | LockLostError): void {
-    if (hold.error !== undefined) return;
-    const error = typeof cause === "string" ? new LockLostError(hold.key, cause) : cause;
-    hold.error = error;
+    if (hold.loss !== undefined) return;
+    hold.loss = cause;
     this.holds.delete(hold.id);
+    // An error costs more than all the rest of a release, and after most of them nobody wants to know.
+    if (hold.open === 0 && hold.entries.size === 0) return;
+    const error = lossOf(hold) as LockLostError;
     if (hold.open > 0) this.emit({ kind: "lost", hold, error });
     for (const entry of hold.entries) {
       this.entries.delete(entry.id);
@@ -207,6 +209,12 @@ export class ClaimBook<Call> {
 function waitIsOver(entry: Entry<unknown>): LatchkeyError {
   const key = keyOf(entry);
   return entry.frame.t === "begin" ? new IdempotencyInProgressError(key, 0) : new LockTimeoutError(key);
+}
+
+/** How the hold ended; undefined: it has not. */
+function lossOf(hold: Held<unknown>): LockLostError | undefined {
+  if (typeof hold.loss === "string") hold.loss = new LockLostError(hold.key, hold.loss);
+  return hold.loss;
 }
 
 export function keyOf({ frame }: Entry<unknown>): string {

@@ -56,6 +56,8 @@ export class SessionClient implements Client {
   readonly #grants = new WeakMap<Hold, Grant>();
   #settleReady!: (error: Error | undefined) => void;
   #cancelTimer: (() => void) | undefined;
+  /** When the timer goes off. */
+  #timedAt = NEVER;
   #closing: Promise<void> | undefined;
 
   /** `part`: of a space whose keys are spread. */
@@ -78,12 +80,17 @@ export class SessionClient implements Client {
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space ?? "");
     if (part > 0) address.searchParams.set("part", String(part));
-    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, auth, {
-      opened: (credential) => this.#step((machine, now) => machine.opened(credential, now)),
-      received: (text) => this.#step((machine, now) => machine.received(text, now)),
-      closed: (code) => this.#step((machine, now) => machine.closed(code, now)),
-      onError: this.#onError,
-    });
+    const afterTurn: Ports["afterTurn"] = (run) => ports.afterTurn(run);
+    this.#socket = new SessionSocket(
+      address.href,
+      { WebSocket: options.WebSocket ?? WebSocket, auth, afterTurn },
+      {
+        opened: (credential) => this.#step((machine, now) => machine.opened(credential, now)),
+        received: (text) => this.#step((machine, now) => machine.received(text, now)),
+        closed: (code) => this.#step((machine, now) => machine.closed(code, now)),
+        onError: this.#onError,
+      },
+    );
     this.idempotency = new SessionIdempotency({
       ports,
       now: this.#now,
@@ -246,15 +253,23 @@ export class SessionClient implements Client {
   #step<T>(input: (machine: SessionMachine<Call>, now: number) => T): T {
     const result = input(this.#machine, this.#now());
     for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
-    this.#cancelTimer?.();
-    const delayMs = Math.ceil(this.#machine.wakeAt - this.#now());
-    if (delayMs !== NEVER) {
-      const delayMaxMs = this.#machine.holding ? CHECK_MS : TIMER_MAX_MS;
-      this.#cancelTimer = this.#ports.timer(Math.max(0, Math.min(delayMs, delayMaxMs)), () => {
-        this.#step((machine, now) => machine.tick(now));
-      });
-    }
+    this.#wakeAt(this.#machine.wakeAt);
     return result;
+  }
+
+  /** A timer that is set already and goes off earlier is left alone: most steps only move a deadline further away. */
+  #wakeAt(at: number): void {
+    const now = this.#now();
+    const timedAt = Math.min(at, now + (this.#machine.holding ? CHECK_MS : TIMER_MAX_MS));
+    if (at !== NEVER && timedAt >= this.#timedAt) return;
+    this.#cancelTimer?.();
+    this.#timedAt = NEVER;
+    if (at === NEVER) return;
+    this.#timedAt = timedAt;
+    this.#cancelTimer = this.#ports.timer(Math.max(0, Math.ceil(timedAt - now)), () => {
+      this.#timedAt = NEVER;
+      this.#step((machine, time) => machine.tick(time));
+    });
   }
 
   #do(output: Output<Call>): void {

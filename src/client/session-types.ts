@@ -11,7 +11,7 @@ import type {
 } from "../protocol/idempotency-told.ts";
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { BackoffOptions } from "./backoff.ts";
-import type { AttemptLossReason, AttemptLostError, LatchkeyError, LockLostError } from "./errors.ts";
+import type { AttemptLossReason, AttemptLostError, LatchkeyError, LockLostError, LossReason } from "./errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
 
 export interface SessionSettings {
@@ -125,5 +125,6 @@ export interface Held<Call> extends Hold {
   /** An extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
   busy: boolean;
   readonly entries: Set<Entry<Call>>;
-  error?: LockLostError;
+  /** How it ended. */
+  loss?: LossReason | LockLostError;
 }

@@ -10,6 +10,7 @@ import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
 import { createApp, internal, refusePage } from "./http.ts";
 import type { CallApp, GrantTold } from "./http-call.ts";
+import { Departures } from "./departures.ts";
 import { KeyNames } from "./keys.ts";
 import type { LockReceiver } from "./lock-port.ts";
 import type { ConnectionMemory } from "./memory.ts";
@@ -65,6 +66,7 @@ export class Host {
   readonly #app: CallApp;
   readonly #timers: Timers;
   readonly #sweeper: Sweeper;
+  readonly #departures = new Departures();
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
   /** What answers tell of, by their requests until they are made. */
@@ -98,6 +100,7 @@ export class Host {
       keyring: new Keyring(settings.keys),
       keys,
       wire: new Wire(clock, keys),
+      departures: this.#departures,
       onError,
       hibernation,
       share: ports.share,
@@ -137,7 +140,7 @@ export class Host {
     const grant = this.#grants.get(response);
     if (grant === undefined) return;
     this.#grants.delete(response);
-    this.#takeBack(grant);
+    this.#turn(() => this.#takeBack(grant));
   }
 
   /** A name for a grant whose delivery must be confirmed, lest it is taken back; undefined where there is nothing to confirm. */
@@ -195,7 +198,7 @@ export class Host {
   }
 
   message(socket: Socket, text: string): void {
-    this.#connections.get(socket.id)?.message(text);
+    this.#turn(() => this.#connections.get(socket.id)?.message(text));
   }
 
   binary(socket: Socket): void {
@@ -203,12 +206,12 @@ export class Host {
   }
 
   closed(socket: Socket): void {
-    this.#connections.get(socket.id)?.closed();
+    this.#turn(() => this.#connections.get(socket.id)?.closed());
   }
 
   /** The alarm went off. */
   woken(): void {
-    this.#timers.run(this.#ports.clock.now());
+    this.#turn(() => this.#timers.run(this.#ports.clock.now()));
   }
 
   /**
@@ -222,6 +225,16 @@ export class Host {
   /** The same without a word of when to come back. */
   close(): Promise<void> {
     return this.#stop((connection) => connection.close(CLOSE.goingAway satisfies CloseCode, "closed"));
+  }
+
+  /** What `work` tells the sockets leaves at its end. */
+  #turn(work: () => void): void {
+    this.#departures.begin();
+    try {
+      work();
+    } finally {
+      this.#departures.end();
+    }
   }
 
   #stop(end: (connection: Connection) => void): Promise<void> {

@@ -7,9 +7,13 @@ export const META_BYTES_MAX = 1024;
 export const MESSAGE_BYTES_MAX = 1024;
 export const TOKEN_CHARS_MAX = 128;
 export const FRAME_BYTES_MAX = 2 * 1024 * 1024;
+/** Frames in one message. */
+export const BATCH_FRAMES_MAX = 256;
 export const BODY_BYTES_MAX = 64 * 1024;
 /** A socket that has this much unsent is a slow reader, and dropped. */
 export const BUFFERED_BYTES_MAX = 1024 * 1024;
+/** Besides: results that were asked for. */
+export const REPLAYS_BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
 export const CLOSE_REASON_BYTES_MAX = 123;
 
 export const TTL_MIN_MS = 100;
