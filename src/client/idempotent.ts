@@ -14,7 +14,7 @@ export async function idempotent<T>(
   work: (attempt: Attempt) => T | PromiseLike<T>,
 ): Promise<T> {
   const begun = await calls.begin(key, { ...options, renew: true });
-  if (begun.status === "replay") return resultOf<T>(begun);
+  if (begun.status === "replay") return resultOf(begun) as T;
   const { attempt } = begun;
   let result: T;
   let text: string;
@@ -50,7 +50,7 @@ function textOf(result: unknown): string {
   return JSON.stringify(result) ?? "";
 }
 
-function resultOf<T>({ result }: Replay): T {
+function resultOf({ result }: Replay): unknown {
   const text = new TextDecoder().decode(result);
-  return (text === "" ? undefined : JSON.parse(text)) as T;
+  return text === "" ? undefined : JSON.parse(text);
 }

@@ -137,10 +137,10 @@ export class SessionClient implements Client {
   }
 
   /** Asks for something that may be waited for, and withdraws it when the signal aborts. `give`: from what was told. */
-  #wait<Told, Given>(
+  #wait<Given>(
     signal: AbortSignal | undefined,
     ask: (call: Call, claims: Claims) => Entry<Call>,
-    give: (told: Told) => Given,
+    give: (told: never) => Given,
   ): Promise<Given> {
     return new Promise((resolve, reject) => {
       let waiting = true;
@@ -153,13 +153,9 @@ export class SessionClient implements Client {
         reject(signal?.reason as Error);
       };
       const call = {
-        resolve: (told: Told): void => {
+        resolve: (told: never): void => {
           settle();
-          try {
-            resolve(give(told));
-          } catch (error) {
-            reject(error as Error);
-          }
+          resolve(give(told));
         },
         reject: (error: Error): void => {
           settle();

@@ -44,13 +44,15 @@ export class SessionIdempotency implements IdempotencyCalls {
     });
   }
 
-  begin(key: string, { signal, renew = false, ...asked }: BeginOptions = {}): Promise<Begun> {
+  async begin(key: string, { signal, renew = false, ...asked }: BeginOptions = {}): Promise<Begun> {
     const frame = { t: "begin", key, ...asked } as const;
-    return this.#link.begin<Begun>(signal, frame, (told) => {
-      if ("t" in told) return replayOf(told);
+    const begun = await this.#link.begin(signal, frame, (told) => {
+      if ("t" in told) return told;
+      // At once: what ends it may come with the same message.
       const { id, attempt, number, lease, expires_in: expiresIn } = told.frame;
       return this.attempts.started({ id, key, attempt, number, lease, expiresIn, until: told.until }, renew);
     });
+    return "t" in begun ? replayOf(begun) : begun;
   }
 
   async complete(key: string, attempt: string, result: Uint8Array | string, contentType?: string): Promise<void> {

@@ -84,20 +84,20 @@ export class Calls {
   /** Waits until the claim is granted or over. Calls with the same request are one claim and get the same answer. */
   acquire(command: Acquire, signal: AbortSignal): Promise<WaitAnswer> {
     return this.#wait(command, signal, (caller, last) => {
-      if (last instanceof AcquireEntry && !last.isCancelled) return void last.attach(caller, command);
-      const entry = new AcquireEntry(command, this.#submit, this.#parts);
+      const isShared = last instanceof AcquireEntry && !last.isCancelled;
+      const entry = isShared ? last : new AcquireEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
-      return entry;
+      return isShared ? undefined : entry;
     });
   }
 
   /** Waits until an attempt starts, there is a result, or the wait is over; repeats as in `acquire`. */
   begin(command: Begin, signal: AbortSignal): Promise<WaitAnswer> {
     return this.#wait(command, signal, (caller, last) => {
-      if (last instanceof BeginEntry && !last.isCancelled) return void last.attach(caller, command);
-      const entry = new BeginEntry(command, this.#submit, this.#parts);
+      const isShared = last instanceof BeginEntry && !last.isCancelled;
+      const entry = isShared ? last : new BeginEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
-      return entry;
+      return isShared ? undefined : entry;
     });
   }
 

@@ -126,7 +126,7 @@ describe("begin over HTTP", () => {
   test("whose signal aborts rejects at once, and a start that comes all the same is given back", async () => {
     const http = scriptedHttp({
       fetch: (url, init) => {
-        const sent = { url, body: String(init.body) };
+        const sent = { url, body: init.body as string };
         requests.push(sent);
         return new Promise((resolve) => (answer = resolve));
       },

@@ -355,8 +355,9 @@ describe("a begin that waits over HTTP", () => {
     const world = new World();
     await started(world);
     const { answer } = await waiting(world, { timeout: 5000 });
-    void world.host.drain();
+    const drained = world.host.drain();
     expect(await answer).toMatchObject({ status: 503, body: { code: "draining" } });
+    await drained;
   });
 
   test("whose start could not be sent gives it back, to the next", async () => {

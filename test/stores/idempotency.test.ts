@@ -21,7 +21,7 @@ function sqlite(): Opened {
   const path = join(temporaryFolder(onTestFinished), "latchkey.db");
   const clock = new TestClock();
   const store = driver.open(path, { clock, waitMs: 0 });
-  onTestFinished(() => store.close());
+  onTestFinished(async () => store.close());
   return { store, clock, path };
 }
 
@@ -42,8 +42,8 @@ function raw(path: string, work: (driver: SqlDriver) => void): void {
   connection.close();
 }
 
-function reopened({ store, clock, path }: Opened, downMs = 0): Opened {
-  void store.close();
+async function reopened({ store, clock, path }: Opened, downMs = 0): Promise<Opened> {
+  await store.close();
   const next = new TestClock(50, clock.wallMs + downMs);
   const again = driver.open(path, { clock: next, waitMs: 0 });
   onTestFinished(() => again.close());
@@ -55,22 +55,22 @@ describe.each([
   ["memory", memory],
   ["split", split],
 ] as const)("records in a store: %s", (_name, open) => {
-  test("a record is found by its key in its space, and by no other", () => {
+  test("a record is found by its key in its space, and by no other", async () => {
     const { store } = open();
-    store.commit("default", batch(recordChange(done("pay", 90_000))));
+    await store.commit("default", batch(recordChange(done("pay", 90_000))));
 
     expect(store.find("default", "pay")).toMatchObject({ key: "pay", state: "done", attempt: "attempt-1" });
     expect(store.find("other", "pay")).toBeUndefined();
     expect(store.find("default", "pa")).toBeUndefined();
   });
 
-  test("the latest state of a record is what is found, and nothing once it is gone", () => {
+  test("the latest state of a record is what is found, and nothing once it is gone", async () => {
     const { store } = open();
-    store.commit("default", batch(recordChange(running("pay"))));
-    store.commit("default", batch(recordChange(done("pay", 90_000))));
+    await store.commit("default", batch(recordChange(running("pay"))));
+    await store.commit("default", batch(recordChange(done("pay", 90_000))));
     expect(store.find("default", "pay")?.state).toBe("done");
 
-    store.commit("default", batch({ kind: "record_gone", key: "pay" }));
+    await store.commit("default", batch({ kind: "record_gone", key: "pay" }));
     expect(store.find("default", "pay")).toBeUndefined();
   });
 
@@ -78,28 +78,28 @@ describe.each([
     ["empty", new Uint8Array()],
     ["every byte", Uint8Array.from({ length: 256 }, (_, i) => i)],
     ["a mebibyte", new Uint8Array(MIB).fill(0xfe)],
-  ])("a result comes back byte for byte: %s", (_what, result) => {
+  ])("a result comes back byte for byte: %s", async (_what, result) => {
     const { store } = open();
-    store.commit("default", batch(recordChange(done("pay", 90_000, result))));
+    await store.commit("default", batch(recordChange(done("pay", 90_000, result))));
 
     expect(store.find("default", "pay")?.result).toEqual(result);
   });
 
   test("only records that run are loaded with their space", async () => {
     const { store } = open();
-    store.commit(
+    await store.commit(
       "default",
       batch(recordChange(running("a")), recordChange(done("b", 90_000)), recordChange(idle("c", 90_000))),
     );
-    store.commit("other", batch(recordChange(running("d"))));
+    await store.commit("other", batch(recordChange(running("d"))));
 
     expect((await store.load("default")).image.records.map(({ key }) => key)).toEqual(["a"]);
   });
 
-  test("a sweep deletes what has expired by then, to the ms, and says when the next will", () => {
+  test("a sweep deletes what has expired by then, to the ms, and says when the next will", async () => {
     const { store } = open();
     const records = [done("a", 2000), idle("b", 3000), done("c", 60_000), running("d")];
-    store.commit("default", batch(...records.map(recordChange)));
+    await store.commit("default", batch(...records.map(recordChange)));
 
     expect(store.sweep(1900, 10)).toBeGreaterThanOrEqual(2000);
     expect(store.find("default", "a")).toBeDefined();
@@ -112,9 +112,9 @@ describe.each([
     expect(store.find("default", "d")).toBeDefined();
   });
 
-  test("a sweep deletes no more than it is told to, the oldest first, and asks to be called again", () => {
+  test("a sweep deletes no more than it is told to, the oldest first, and asks to be called again", async () => {
     const { store } = open();
-    store.commit("default", batch(...[5, 3, 1, 4, 2].map((i) => recordChange(done(`k${i}`, 2000 + i)))));
+    await store.commit("default", batch(...[5, 3, 1, 4, 2].map((i) => recordChange(done(`k${i}`, 2000 + i)))));
 
     expect(store.sweep(10_000, 2)).toBe(10_000);
     expect([1, 2, 3, 4, 5].filter((i) => store.find("default", `k${i}`) !== undefined)).toEqual([3, 4, 5]);
@@ -123,13 +123,13 @@ describe.each([
 });
 
 describe(`records over ${driver.name}`, () => {
-  test("every field of a running record comes back after a restart, its lease with what is left of it", () => {
+  test("every field of a running record comes back after a restart, its lease with what is left of it", async () => {
     const before = sqlite();
     const asked = begin({ key: "p\u0000'", from: "s", request: "r\ud800", session: true, fingerprint: "\udc00" });
     const full = running("p\u0000'", { attempts: 7, run: { order: 9, asked, leaseMs: 60_000, leaseUntil: 41_000 } });
-    before.store.commit("default", batch(recordChange(full)));
+    await before.store.commit("default", batch(recordChange(full)));
 
-    const { store, clock } = reopened(before, 10_000);
+    const { store, clock } = await reopened(before, 10_000);
     const found = store.find("default", full.key)!;
     const leftMs = found.run!.leaseUntil - clock.now();
     expect(leftMs).toBeGreaterThanOrEqual(41_000 - 1000.25 - 10_000);
@@ -137,30 +137,33 @@ describe(`records over ${driver.name}`, () => {
     expect({ ...found, startedAt: 1000, run: { ...found.run, leaseUntil: 41_000 } }).toStrictEqual(full);
   });
 
-  test("a wall clock that was set back leaves no more of a lease or a life than was given", () => {
+  test("a wall clock that was set back leaves no more of a lease or a life than was given", async () => {
     const before = sqlite();
-    before.store.commit("default", batch(recordChange(running("a")), recordChange(done("b", 2000))));
+    await before.store.commit("default", batch(recordChange(running("a")), recordChange(done("b", 2000))));
 
-    const { store, clock } = reopened(before, -3_600_000);
+    const { store, clock } = await reopened(before, -3_600_000);
     expect(store.find("default", "a")!.run!.leaseUntil).toBe(clock.now() + 30_000);
     expect(store.find("default", "b")!.expiresAt).toBeLessThanOrEqual(clock.now() + 24 * 3_600_000);
   });
 
-  test("a waiting begin comes back until it is gone", () => {
+  test("a waiting begin comes back until it is gone", async () => {
     const before = sqlite();
-    before.store.commit("default", batch({ kind: "waiter", waiter: waiter(1) }, { kind: "waiter", waiter: waiter(2) }));
-    before.store.commit("default", batch({ kind: "waiter_gone", order: 1 }));
+    await before.store.commit(
+      "default",
+      batch({ kind: "waiter", waiter: waiter(1) }, { kind: "waiter", waiter: waiter(2) }),
+    );
+    await before.store.commit("default", batch({ kind: "waiter_gone", order: 1 }));
 
-    const { store } = reopened(before);
+    const { store } = await reopened(before);
     expect(store.load("default")).toMatchObject({ image: { waiters: [{ order: 2, asked: waiter(2).asked }] } });
   });
 
   test.each([["\ud800"], ["\udc00"], ["\ufffd"], [""], ["a\u0000b"], ["\"\\'"]])(
     "different keys are different records: %j",
-    (key) => {
+    async (key) => {
       const { store } = sqlite();
       for (const other of ["\ud800", "\udc00", "\ufffd", "", "a\u0000b", "\"\\'", "a"]) {
-        store.commit(
+        await store.commit(
           "default",
           batch(recordChange(done(other, 90_000, new TextEncoder().encode(JSON.stringify(other))))),
         );
@@ -176,24 +179,24 @@ describe(`records over ${driver.name}`, () => {
     ["marked as running", "UPDATE record SET expires = NULL WHERE key = '\"a\"'"],
     ["without an attempt", "UPDATE record SET record = json_remove(record, '$.attempt') WHERE key = '\"a\"'"],
     ["of an unknown state", "UPDATE record SET record = json_set(record, '$.state', 'x') WHERE key = '\"a\"'"],
-  ])("a damaged record throws when it is looked for, and concerns no other: %s", (_what, sql) => {
+  ])("a damaged record throws when it is looked for, and concerns no other: %s", async (_what, sql) => {
     const before = sqlite();
-    before.store.commit("default", batch(recordChange(done("a", 90_000)), recordChange(done("b", 90_000))));
-    void before.store.close();
+    await before.store.commit("default", batch(recordChange(done("a", 90_000)), recordChange(done("b", 90_000))));
+    await before.store.close();
     raw(before.path, (connection) => connection.prepare(sql).run());
-    const { store } = reopened(before);
+    const { store } = await reopened(before);
 
     expect(() => store.find("default", "a")).toThrow(expect.objectContaining({ code: "damaged" }));
     expect(store.find("default", "b")?.state).toBe("done");
     expect(store.load("default")).toMatchObject({ image: { records: [] } });
   });
 
-  test("a damaged record that ran is not loaded, and is told when it is looked for", () => {
+  test("a damaged record that ran is not loaded, and is told when it is looked for", async () => {
     const before = sqlite();
-    before.store.commit("default", batch(recordChange(running("a")), recordChange(running("b"))));
-    void before.store.close();
+    await before.store.commit("default", batch(recordChange(running("a")), recordChange(running("b"))));
+    await before.store.close();
     raw(before.path, (connection) => connection.prepare("UPDATE record SET record = '{}' WHERE key = '\"a\"'").run());
-    const { store } = reopened(before);
+    const { store } = await reopened(before);
 
     expect(store.load("default")).toMatchObject({ image: { records: [{ key: "b" }] } });
     expect(() => store.find("default", "a")).toThrow(expect.objectContaining({ code: "damaged" }));
@@ -203,27 +206,27 @@ describe(`records over ${driver.name}`, () => {
 describe("records in memory", () => {
   const open = (limits: object): Store => createMemoryStore(new TestClock(), limits);
 
-  test("are full at the limit, not one below, and have room again when one is gone", () => {
+  test("are full at the limit, not one below, and have room again when one is gone", async () => {
     const store = open({ recordsMax: 2 });
-    store.commit("default", batch(recordChange(done("a", 2000))));
+    await store.commit("default", batch(recordChange(done("a", 2000))));
     expect(store.isFull?.()).toBe(false);
-    store.commit("other", batch(recordChange(running("b"))));
+    await store.commit("other", batch(recordChange(running("b"))));
     expect(store.isFull?.()).toBe(true);
     // Known records still change.
-    store.commit("other", batch(recordChange(done("b", 3000))));
+    await store.commit("other", batch(recordChange(done("b", 3000))));
     expect(store.isFull?.()).toBe(true);
     store.sweep(2000, 10);
     expect(store.isFull?.()).toBe(false);
   });
 
-  test("are full when their results are, and count a result once", () => {
+  test("are full when their results are, and count a result once", async () => {
     const store = open({ resultBytesMax: 10 });
-    store.commit("default", batch(recordChange(done("a", 2000, new Uint8Array(9)))));
-    store.commit("default", batch(recordChange(done("a", 2000, new Uint8Array(9)))));
+    await store.commit("default", batch(recordChange(done("a", 2000, new Uint8Array(9)))));
+    await store.commit("default", batch(recordChange(done("a", 2000, new Uint8Array(9)))));
     expect(store.isFull?.()).toBe(false);
-    store.commit("default", batch(recordChange(done("a", 2000, new Uint8Array(10)))));
+    await store.commit("default", batch(recordChange(done("a", 2000, new Uint8Array(10)))));
     expect(store.isFull?.()).toBe(true);
-    store.commit("default", batch({ kind: "record_gone", key: "a" }, { kind: "record_gone", key: "a" }));
+    await store.commit("default", batch({ kind: "record_gone", key: "a" }, { kind: "record_gone", key: "a" }));
     expect(store.isFull?.()).toBe(false);
   });
 });
