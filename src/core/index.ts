@@ -20,37 +20,6 @@ export {
 export { isAboutRecord, Machine, type MachineCounts, type MachineOptions } from "./machine.ts";
 export { Outbox } from "./outbox.ts";
 export type { Change, ClaimRecord, Image, SessionRecord, SpaceImage } from "./record.ts";
-export type {
-  Begin,
-  CancelBegin,
-  Complete,
-  ExtendAttempt,
-  Fail,
-  Forget,
-  IdempotencyCommand,
-  RecordCommand,
-  RecordStatus,
-} from "./idempotency/command.ts";
-export type {
-  AttemptExtended,
-  AttemptLost,
-  AttemptQueued,
-  Completed,
-  Failed,
-  Forgotten,
-  IdempotencyEffect,
-  InProgress,
-  LossReason,
-  RecordStatusTold,
-  RecordSummary,
-  Replay,
-  Started,
-} from "./idempotency/effect.ts";
-export type {
-  IdempotencyChange,
-  IdempotencyImage,
-  RecordImage,
-  RecordState,
-  RunImage,
-  WaiterImage,
-} from "./idempotency/record.ts";
+export type { Begin, IdempotencyCommand, RecordCommand } from "./idempotency/command.ts";
+export type { IdempotencyEffect, RecordStatusTold } from "./idempotency/effect.ts";
+export type { RecordImage, WaiterImage } from "./idempotency/record.ts";

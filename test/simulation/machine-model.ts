@@ -53,7 +53,7 @@ export class MachineModel {
   }
 }
 
-export function isIdempotency(command: Command): command is IdempotencyCommand {
+function isIdempotency(command: Command): command is IdempotencyCommand {
   const kinds = ["begin", "complete", "fail", "extend_attempt", "forget", "record_status", "cancel_begin"];
   return kinds.includes(command.kind);
 }
