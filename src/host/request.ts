@@ -66,29 +66,37 @@ export async function readBody<Schema extends v.GenericSchema>(
   }
 }
 
-/** All of the body, whether or not its length was announced. */
+/**
+ * All of the body, whether or not its length was announced. One that is too long, and says by how little, is read to its end and thrown away:
+ * a peer that is still sending may not hear an answer, and one that keeps its connection would find it closed with the next call.
+ */
 export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array | Response> {
   const tooLarge = (): Response => problem("too_large", `a body has at most ${bytesMax} bytes`);
   if (request.body === null) return new Uint8Array();
-  if (Number(request.headers.get("content-length") ?? 0) > bytesMax) return tooLarge();
+  const announced = Number(request.headers.get("content-length") ?? 0);
+  if (announced > THROWN_AWAY_BYTES_MAX) return tooLarge();
+  const readMax = Math.max(bytesMax, announced);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   const reader = request.body.getReader();
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       bytes += part.value.byteLength;
-      if (bytes > bytesMax) {
+      if (bytes > readMax) {
         await reader.cancel();
         return tooLarge();
       }
-      chunks.push(part.value);
+      if (bytes <= bytesMax) chunks.push(part.value);
     }
   } catch {
     // Cut off.
     return problem("bad_json", NOT_TEXT);
   }
-  return join(chunks, bytes);
+  return bytes > bytesMax ? tooLarge() : join(chunks, bytes);
 }
+
+/** One that says that it is longer is not read at all. */
+const THROWN_AWAY_BYTES_MAX = 4 * 1024 * 1024;
 
 const NOT_TEXT = "the body is not UTF-8 text";
 
