@@ -84,7 +84,8 @@ export class Attempts {
 
   /**
    * Runs what ends an attempt. Nothing is counted or extended meanwhile, so that neither can report a false loss. When it comes
-   * to nothing for another reason than a loss the attempt goes on.
+   * to nothing for another reason than a loss the attempt goes on, but is extended by itself no more: its work is done, and if
+   * its end is never told the lease must end it.
    */
   async ending<T>(attempt: string, end: () => Promise<T>): Promise<T> {
     const live = this.#live.get(attempt);
@@ -122,7 +123,6 @@ class Live {
   readonly #controller = new AbortController();
   #isResting = false;
   #cancelTimer: (() => void) | undefined;
-  #extend: Extend | undefined;
   #renewer: AbortController | undefined;
 
   constructor(told: StartTold, settings: AttemptsSettings, onEnd: () => void) {
@@ -176,13 +176,11 @@ class Live {
   goOn(): void {
     if (this.signal.aborted) return;
     this.#isResting = false;
-    if (this.#extend !== undefined) this.renew(this.#extend);
     this.check();
   }
 
   /** Extends again and again until it rests. */
   renew(extend: Extend): void {
-    this.#extend = extend;
     this.#renewer = new AbortController();
     this.#renewWith(extend, this.#renewer.signal).catch(() => undefined);
   }

@@ -16,7 +16,7 @@ export interface BeginOptions {
   readonly lease?: number | undefined;
   /** How long to wait for an attempt that runs, at most a day. Default 0: rejects at once with `IdempotencyInProgressError`. */
   readonly timeout?: number | undefined;
-  /** Extend the lease again and again, until the attempt is completed, failed or lost. Default false. */
+  /** Extend the lease again and again, until the attempt is lost, or `complete` or `fail` is called, whatever comes of that. Default false. */
   readonly renew?: boolean | undefined;
   /** Ends the wait: rejects with the signal's reason. It means nothing any more once the attempt is started. */
   readonly signal?: AbortSignal | undefined;

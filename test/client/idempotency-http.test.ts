@@ -231,6 +231,24 @@ describe("an attempt over HTTP", () => {
     expect(http.errors).toMatchObject([]);
   });
 
+  test.each(["complete", "fail"] as const)(
+    "is not extended by itself once %s was tried: what nobody could be told, the lease ends",
+    async (verb) => {
+      const http = scriptedHttp();
+      const begun = await started(http, { renew: true, lease: 60_000 }, { lease: 60_000, expires_in: 60_000 });
+      const ending = http.client.idempotency[verb]("k", begun.attempt, "1");
+      await settle();
+      await http.one().problem("forbidden", {});
+      expect(await outcome(ending)).toMatchObject({ code: "forbidden" });
+      const { length } = http.all;
+      await http.time.advance(50_000);
+      expect(begun.signal.aborted).toBe(false);
+      await http.time.advance(10_000);
+      expect(begun.signal.reason).toMatchObject({ reason: "expired" });
+      expect(http.all).toHaveLength(length);
+    },
+  );
+
   test("whose completion gets no answer is completed again, and a loss is told", async () => {
     const http = scriptedHttp();
     const { attempt } = await started(http);
