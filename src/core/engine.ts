@@ -56,6 +56,11 @@ export class Engine {
     return this.#state.serial;
   }
 
+  /** The time that counts: the latest that it was told, since time never runs backwards. */
+  get now(): number {
+    return this.#state.now;
+  }
+
   hasSession(id: string): boolean {
     return this.#state.sessions.has(id);
   }

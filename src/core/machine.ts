@@ -25,8 +25,6 @@ const TICK: LockCommand = { kind: "tick" };
 export class Machine {
   readonly #locks: Engine;
   readonly #ledger: Ledger;
-  /** Time never runs backwards, and both must see the same. */
-  #now = Number.NEGATIVE_INFINITY;
 
   constructor(options: MachineOptions = {}) {
     this.#locks = new Engine(options);
@@ -40,18 +38,17 @@ export class Machine {
 
   /** Serves everything due at or before `now`, then the command. The outbox is added to, not cleared. */
   step(command: Command, now: number, outbox: Outbox): void {
-    if (now > this.#now) this.#now = now;
     const told = outbox.effectCount;
     if (isAboutRecords(command)) {
-      this.#locks.step(TICK, this.#now, outbox);
+      this.#locks.step(TICK, now, outbox);
       this.#dropEnded(told, outbox);
       this.#record(command, outbox);
       return;
     }
-    this.#locks.step(command, this.#now, outbox);
+    this.#locks.step(command, now, outbox);
     if (this.#ledger.isEmpty) return;
     this.#dropEnded(told, outbox);
-    this.#ledger.step(undefined, this.#now, outbox);
+    this.#ledger.step(undefined, this.#locks.now, outbox);
   }
 
   /** When there is next something to do, in engine time; Infinity when never. `forgetEveryMs` as for the engine. */
@@ -66,9 +63,8 @@ export class Machine {
 
   /** Takes back what a store kept, on a fresh machine, and serves what became due meanwhile. */
   restore(image: SpaceImage, now: number, outbox: Outbox): void {
-    this.#now = now;
     this.#locks.restore(image, now, outbox);
-    this.#ledger.restore(image, (session) => this.#locks.hasSession(session), now, outbox);
+    this.#ledger.restore(image, (session) => this.#locks.hasSession(session), this.#locks.now, outbox);
   }
 
   counts(): MachineCounts {
@@ -78,10 +74,10 @@ export class Machine {
   #record(command: IdempotencyCommand, outbox: Outbox): void {
     const { from: to, request } = command;
     if (command.kind !== "begin" || !command.session || this.#locks.hasSession(to)) {
-      this.#ledger.step(command, this.#now, outbox);
+      this.#ledger.step(command, this.#locks.now, outbox);
       return;
     }
-    this.#ledger.step(undefined, this.#now, outbox);
+    this.#ledger.step(undefined, this.#locks.now, outbox);
     outbox.tell({ kind: "refused", to, request, code: "session_ended", key: command.key });
   }
 
@@ -92,7 +88,7 @@ export class Machine {
       const effect = outbox.effects[i];
       if (effect?.kind === "session_ended") ended.push(effect.to);
     }
-    if (ended.length > 0) this.#ledger.drop(ended, this.#now, outbox);
+    if (ended.length > 0) this.#ledger.drop(ended, this.#locks.now, outbox);
   }
 }
 

@@ -34,7 +34,10 @@ export class Ledger {
     this.#state = new LedgerState({ ...DEFAULT_LEDGER_LIMITS, ...limits }, persist === "all");
   }
 
-  /** Serves everything due at or before `now`, then the command, if there is one. The outbox is added to, not cleared. */
+  /**
+   * Serves everything due at or before `now`, then the command, if there is one. The outbox is added to, not cleared. `now` must not
+   * run backwards: it is the engine's, which sees to that.
+   */
   step(command: IdempotencyCommand | undefined, now: number, outbox: Outbox): void {
     const state = this.#state;
     state.enter(now, outbox);

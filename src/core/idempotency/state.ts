@@ -37,7 +37,7 @@ export class LedgerState {
 
   /** Everything told and changed from now on goes to this outbox. */
   enter(now: number, outbox: Outbox): void {
-    if (now > this.now) this.now = now;
+    this.now = now;
     this.#outbox = outbox;
   }
 

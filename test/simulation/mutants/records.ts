@@ -210,13 +210,13 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     bug: "what is due is served before the sessions that are over leave",
     file: "machine.ts",
     find: `    if (ended.length > 0) this.#ledger.drop`,
-    replace: `    this.#ledger.step(undefined, this.#now, outbox);\n    if (ended.length > 0) this.#ledger.drop`,
+    replace: `    this.#ledger.step(undefined, this.#locks.now, outbox);\n    if (ended.length > 0) this.#ledger.drop`,
   },
   {
     bug: "a session's end is seen only by commands about locks",
     file: "machine.ts",
-    find: `      this.#locks.step(TICK, this.#now, outbox);\n      this.#dropEnded(told, outbox);`,
-    replace: `      this.#locks.step(TICK, this.#now, outbox);`,
+    find: `      this.#locks.step(TICK, now, outbox);\n      this.#dropEnded(told, outbox);`,
+    replace: `      this.#locks.step(TICK, now, outbox);`,
   },
   {
     bug: "a begin of a session that is over starts",
