@@ -1,4 +1,4 @@
-// Holds the arrows between the layers: core <- protocol <- host <- stores, runtimes; protocol <- client.
+// Holds the arrows between the layers: core <- protocol <- host <- stores, runtimes; protocol <- client <- hono.
 // A type may cross where a value may not, since it is erased; a browser bundle of the client must not carry a server.
 
 import { readdirSync, readFileSync } from "node:fs";
