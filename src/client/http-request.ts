@@ -99,7 +99,7 @@ export class HttpRequests {
         stopped.abort(reason);
       };
       const onAbort = (): void => stop(signal?.reason as Error);
-      const leftMs = Math.min(until - this.#now(), TIMER_MAX_MS);
+      const leftMs = Math.max(0, Math.min(until - this.#now(), TIMER_MAX_MS));
       const cancelTimer = this.#ports.timer(leftMs, () => stop(new UnavailableError("unavailable", SILENCE)));
       const settle = (): void => {
         cancelTimer();
