@@ -13,8 +13,8 @@ import type { Embedded } from "../../src/latchkey.ts";
 import type { LatchkeyOptions, RunningServer, ServeOptions } from "../../src/options.ts";
 import { print, type Subject, takeTurns } from "./turns.ts";
 
-const ROUNDS = 15;
-const OPERATIONS = 150;
+const ROUNDS = 31;
+const OPERATIONS = 50;
 /** Nobody is to be slowed down by a limit. */
 const RATE = 1_000_000;
 
@@ -50,7 +50,7 @@ export async function requestCosts(): Promise<void> {
     ROUNDS,
     OPERATIONS,
   );
-  print("a request over HTTP to the same handler, with a body of 60 bytes", "the handler alone", guarded);
+  print("a request over HTTP to the same handler", guarded);
 
   const pairs = await takeTurns(
     [
@@ -63,7 +63,7 @@ export async function requestCosts(): Promise<void> {
     ROUNDS,
     OPERATIONS,
   );
-  print("the pair of calls by itself", "the handler alone", pairs);
+  print("the pair of calls by itself", pairs);
 }
 
 async function keepers(stack: AsyncDisposableStack, folder: string): Promise<Kept> {

@@ -13,8 +13,8 @@ import { quantile } from "../figures.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import { print, type Subject, takeTurns } from "./turns.ts";
 
-const ROUNDS = 21;
-const OPERATIONS = 200;
+const ROUNDS = 41;
+const OPERATIONS = 100;
 const BATCH = 1000;
 const TTL_MS = 24 * 60 * 60 * 1000;
 /** As the host calls it. */
@@ -57,14 +57,15 @@ async function compare(where: string, open: Open, count: number): Promise<void> 
     { name: "begin of one of them: its result", run: () => filled.begin(known(), { fingerprint: "a" }) },
   ];
   const timed = await takeTurns(subjects, ROUNDS, OPERATIONS);
-  print(`${inWords(count)} finished records ${where}`, "with none", timed);
-  verdict(`at most ${SLOWER_MAX} times slower`, (timed[1]?.ratio ?? Number.NaN) <= SLOWER_MAX);
+  print(`${inWords(count)} finished records ${where}`, timed);
+  verdict(`at most ${SLOWER_MAX} times slower`, (timed[1]?.cpuRatio ?? Number.NaN) <= SLOWER_MAX);
   for (const { close } of cores) await close();
 }
 
 /** Every record has expired; the pauses are those of the calls that the host makes one by one. */
 async function sweep(where: string, store: Store, count: number): Promise<void> {
   await fill(store, count);
+  await collectGarbage();
   const later = systemClock.now() + 2 * TTL_MS;
   const pauses: number[] = [];
   const begun = performance.now();
@@ -85,6 +86,15 @@ async function sweep(where: string, store: Store, count: number): Promise<void> 
     `    a call: median ${half} ms, 99.9 % within ${most} ms, longest ${longest} ms, ${over} over ${PAUSE_MAX_MS} ms`,
   );
   verdict(`no pause over ${PAUSE_MAX_MS} ms`, over === 0);
+}
+
+/** What the filling has left is not the sweep's to carry away. */
+async function collectGarbage(): Promise<void> {
+  if ("Bun" in globalThis) return Bun.gc(true);
+  const [{ setFlagsFromString }, { runInNewContext }] = await Promise.all([import("node:v8"), import("node:vm")]);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("globalThis.gc") as (() => void) | undefined;
+  collect?.();
 }
 
 async function fill(store: Store, count: number): Promise<void> {

@@ -1,5 +1,6 @@
 /** Who takes turns is measured under the same conditions, on a machine that has others to serve as well. */
 
+import process from "node:process";
 import { median } from "../figures.ts";
 
 export interface Subject {
@@ -8,44 +9,62 @@ export interface Subject {
   readonly run: () => Promise<unknown>;
 }
 
+/** In microseconds an operation, the median of the rounds. */
 export interface Timed {
   readonly name: string;
-  /** Microseconds an operation, the median of the rounds. */
-  readonly micros: number;
-  /** ÷ that of the first subject in the same round, the median of the rounds, and from lowest to highest. */
-  readonly ratio: number;
-  readonly ratioMin: number;
-  readonly ratioMax: number;
+  /** Processor time of this process, all its threads: what else runs on the machine has no part in it. */
+  readonly cpu: number;
+  /** Time that passed, which includes waits for the disk, and for a processor that others use. */
+  readonly wall: number;
+  /** These ÷ those of the first subject in the same round, the median of the rounds. */
+  readonly cpuRatio: number;
+  readonly wallRatio: number;
+}
+
+interface Spent {
+  readonly cpu: number;
+  readonly wall: number;
 }
 
 /** Each round gives each subject so many operations, one after the other; the first round only warms up. */
 export async function takeTurns(subjects: readonly Subject[], rounds: number, operations: number): Promise<Timed[]> {
-  const times = subjects.map(() => [] as number[]);
+  const spent = subjects.map(() => [] as Spent[]);
   for (let round = 0; round <= rounds; round++) {
     for (const [index, { run }] of subjects.entries()) {
-      const begun = performance.now();
-      for (let i = 0; i < operations; i++) await run();
-      if (round > 0) times[index]?.push(((performance.now() - begun) * 1000) / operations);
+      const one = await turn(run, operations);
+      if (round > 0) spent[index]?.push(one);
     }
   }
+  const ratio = (own: readonly Spent[], what: keyof Spent): number =>
+    median(own.map((one, round) => one[what] / (spent[0]?.[round]?.[what] ?? Number.NaN)));
   return subjects.map(({ name }, index) => {
-    const own = times[index] ?? [];
-    const ratios = own.map((time, round) => time / (times[0]?.[round] ?? Number.NaN));
+    const own = spent[index] ?? [];
     return {
       name,
-      micros: median(own),
-      ratio: median(ratios),
-      ratioMin: Math.min(...ratios),
-      ratioMax: Math.max(...ratios),
+      cpu: median(own.map(({ cpu }) => cpu)),
+      wall: median(own.map(({ wall }) => wall)),
+      cpuRatio: ratio(own, "cpu"),
+      wallRatio: ratio(own, "wall"),
     };
   });
 }
 
-export function print(title: string, against: string, timed: readonly Timed[]): void {
-  console.log(`\n  ${title}`);
-  for (const { name, micros, ratio, ratioMin, ratioMax } of timed) {
-    const range = `(${ratioMin.toFixed(2)}–${ratioMax.toFixed(2)})`;
-    const figures = `${micros.toFixed(0).padStart(7)} µs ${ratio.toFixed(2).padStart(7)} × ${against}  ${range}`;
-    console.log(`    ${name.padEnd(58)} ${figures}`);
+async function turn(run: Subject["run"], operations: number): Promise<Spent> {
+  const usage = process.cpuUsage();
+  const begun = performance.now();
+  for (let i = 0; i < operations; i++) await run();
+  const wall = ((performance.now() - begun) * 1000) / operations;
+  const { user, system } = process.cpuUsage(usage);
+  return { cpu: (user + system) / operations, wall };
+}
+
+export function print(title: string, timed: readonly Timed[]): void {
+  console.log(`\n  ${title.padEnd(60)} processor            passed`);
+  for (const { name, cpu, wall, cpuRatio, wallRatio } of timed) {
+    console.log(`    ${name.padEnd(56)} ${figures(cpu, cpuRatio)}   ${figures(wall, wallRatio)}`);
   }
+}
+
+function figures(micros: number, ratio: number): string {
+  return `${micros.toFixed(0).padStart(6)} µs ${ratio.toFixed(2).padStart(5)} ×`;
 }
