@@ -36,6 +36,7 @@ export function problem(
   const all = new Headers(headers);
   all.set("content-type", "application/problem+json");
   all.set("cache-control", "no-store");
-  if (retryable) all.set("retry-after", String(Math.ceil(retryAfterMs / 1000)));
+  // 0 would be "at once", in a loop.
+  if (retryable) all.set("retry-after", String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
   return new Response(JSON.stringify(body), { status, headers: all });
 }

@@ -4,6 +4,7 @@ import { HTTPException } from "hono/http-exception";
 import { describe, expect, test, vi } from "vitest";
 import {
   AccessDeniedError,
+  IdempotencyInProgressError,
   LimitError,
   RefusedError,
   SessionClosedError,
@@ -161,6 +162,12 @@ describe("a repeat", () => {
     await answer;
     expect((await world.send()).headers.get("idempotent-replayed")).toBe("true");
     expect(world.ran).toBe(1);
+  });
+
+  test("is never told to come back at once", async () => {
+    const world = new World(paid);
+    world.calls.trouble.set("begin", new IdempotencyInProgressError("k", 0));
+    expect((await world.send()).headers.get("retry-after")).toBe("1");
   });
 
   test("of somebody else is another request", async () => {
