@@ -14,7 +14,7 @@ export interface SweeperParts {
 }
 
 /** Records deleted in one go, and the pause between two of them while there are more, ms. */
-const SWEPT_MAX = 256;
+const SWEPT_MAX = 64;
 const PAUSE_MS = 5;
 /** After a failure, ms. */
 const RETRY_MS = 60_000;

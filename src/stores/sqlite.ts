@@ -22,6 +22,8 @@ export const TABLES: readonly string[] = [
 export interface SqliteOptions {
   /** This is no start: the program's memory was lost, and its connections were not. */
   readonly isWake?: boolean;
+  /** Called after each sweep. */
+  readonly onSwept?: () => void;
   /** Counts the start only when somebody asks for its number: whoever never does saves a write. */
   readonly isLazy?: boolean;
 }
@@ -90,7 +92,9 @@ export class SqliteStore implements Store {
   }
 
   sweep(now: number, countMax: number): number {
-    return this.#records.sweep(now, countMax);
+    const next = this.#records.sweep(now, countMax);
+    this.#options.onSwept?.();
+    return next;
   }
 
   commit(space: string, batch: Batch): void {

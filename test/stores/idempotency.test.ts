@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Store } from "../../src/host/ports.ts";
@@ -201,6 +202,20 @@ describe(`records over ${driver.name}`, () => {
     expect(store.load("default")).toMatchObject({ image: { records: [{ key: "b" }] } });
     expect(() => store.find("default", "a")).toThrow(expect.objectContaining({ code: "damaged" }));
   });
+});
+
+test("what sweeps delete goes into the file a little at a time, and does not gather in the log", async () => {
+  const filled = sqlite();
+  // Keys in another order than they expire in.
+  const records = Array.from({ length: 4000 }, (_, i) => done(`k${Math.imul(i, 0x9e3779b1) >>> 0}`, 2000 + i));
+  await filled.store.commit("default", batch(...records.map(recordChange)));
+  const { store, path } = await reopened(filled);
+  let calls = 1;
+  while (store.sweep(90_000, 64) <= 90_000) calls += 1;
+
+  expect(calls).toBeGreaterThanOrEqual(4000 / 64);
+  // All together are more than 10 MiB.
+  expect(statSync(`${path}-wal`).size).toBeLessThan(MIB);
 });
 
 describe("records in memory", () => {
