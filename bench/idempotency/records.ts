@@ -18,7 +18,7 @@ const OPERATIONS = 100;
 const BATCH = 1000;
 const TTL_MS = 24 * 60 * 60 * 1000;
 /** As the host calls it. */
-const SWEPT_MAX = 256;
+const SWEPT_MAX = 64;
 /** A pause above this could be noticed. */
 const PAUSE_MAX_MS = 5;
 const SLOWER_MAX = 2;
@@ -35,8 +35,10 @@ export async function recordCosts(count: number): Promise<void> {
   try {
     await compare("in memory", () => createMemoryStore(systemClock), count);
     await compare("in SQLite", open, count);
-    await sweep("in memory", createMemoryStore(systemClock), count);
-    await sweep("in SQLite", open("sweep.db"), count);
+    const memory = createMemoryStore(systemClock);
+    await sweep("in memory", memory, () => memory, count);
+    // Opened anew, so that what the filling has left in the log is in the file.
+    await sweep("in SQLite", open("sweep.db"), () => open("sweep.db"), count);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -63,16 +65,22 @@ async function compare(where: string, open: Open, count: number): Promise<void> 
 }
 
 /** Every record has expired; the pauses are those of the calls that the host makes one by one. */
-async function sweep(where: string, store: Store, count: number): Promise<void> {
-  await fill(store, count);
+async function sweep(where: string, filling: Store, reopen: () => Store, count: number): Promise<void> {
+  await fill(filling, count);
+  await filling.close();
+  const store = reopen();
+  await store.load("default");
   await collectGarbage();
   const later = systemClock.now() + 2 * TTL_MS;
   const pauses: number[] = [];
+  let workedMax = 0;
   const begun = performance.now();
   for (let next = later; next <= later;) {
     const watch = new Stopwatch();
     next = store.sweep(later, SWEPT_MAX);
-    pauses.push(watch.ms());
+    const { paused, worked } = watch.read();
+    pauses.push(paused);
+    workedMax = Math.max(workedMax, worked);
   }
   const seconds = (performance.now() - begun) / 1000;
   if (store.find("default", keyOf(0)) !== undefined) throw new Error("a record was left");
@@ -83,7 +91,8 @@ async function sweep(where: string, store: Store, count: number): Promise<void> 
     `\n  ${inWords(count)} expired records ${where}, swept in ${seconds.toFixed(1)} s by ${pauses.length} calls`,
   );
   console.log(
-    `    a call: median ${half} ms, 99.9 % within ${most} ms, longest ${longest} ms, ${over} over ${PAUSE_MAX_MS} ms`,
+    `    a call: median ${half} ms, 99.9 % within ${most} ms, longest ${longest} ms, ${over} over ${PAUSE_MAX_MS} ms;` +
+      ` without waiting for the disk or other threads at most ${workedMax.toFixed(2)} ms`,
   );
   verdict(`no pause over ${PAUSE_MAX_MS} ms`, over === 0);
 }

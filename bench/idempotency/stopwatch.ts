@@ -2,21 +2,30 @@
 
 import { readFileSync } from "node:fs";
 
+export interface Taken {
+  /** For how long nothing else could happen in this thread, ms: its work, and what it waited for, as for a disk. */
+  readonly paused: number;
+  /** Its work alone. */
+  readonly worked: number;
+}
+
 export class Stopwatch {
-  readonly #waited = waitedMs();
+  readonly #before = ofThread();
   readonly #begun = performance.now();
 
-  ms(): number {
+  read(): Taken {
     const took = performance.now() - this.#begun;
-    return Math.max(0, took - (waitedMs() - this.#waited));
+    const { worked, waited } = ofThread();
+    return { paused: Math.max(0, took - (waited - this.#before.waited)), worked: worked - this.#before.worked };
   }
 }
 
-/** For how long this thread could have run and was not let, as Linux counts it. Waits for a disk are not in there. */
-function waitedMs(): number {
+/** Of this thread since its start, as Linux counts it: ms of work, and ms in which it could have worked and was not let. */
+function ofThread(): { readonly worked: number; readonly waited: number } {
   try {
-    return Number(readFileSync("/proc/thread-self/schedstat", "utf8").split(" ")[1]) / 1e6;
+    const [worked, waited] = readFileSync("/proc/thread-self/schedstat", "utf8").split(" ");
+    return { worked: Number(worked) / 1e6, waited: Number(waited) / 1e6 };
   } catch {
-    return 0;
+    return { worked: 0, waited: 0 };
   }
 }
