@@ -10,7 +10,7 @@ import { Stopwatch } from "./stopwatch.ts";
 import { inWords, verdict } from "./words.ts";
 
 /** As the host calls it. */
-const SWEPT_MAX = 64;
+const SWEPT_MAX = 128;
 /** A pause above this could be noticed. */
 const PAUSE_MAX_MS = 5;
 /** The disk itself is tried after so many calls. */

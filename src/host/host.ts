@@ -57,8 +57,8 @@ export interface OpenedOptions {
 const RETURN_WITHIN_MS = 5000;
 const RETURN_AFTER_MS = 250;
 
-/** Records that have expired are deleted in groups. */
-const SWEEP_EVERY_MS = 1000;
+/** Records that have expired are deleted in groups: the store may have to look at every record for it. */
+const SWEEP_EVERY_MS = 10 * 60_000;
 
 export class Host {
   readonly #ports: HostPorts;

@@ -64,8 +64,9 @@ export interface Store {
   /** Whether no record can be kept that is not kept already. Absent: there is always room. */
   isFull?(): boolean;
   /**
-   * Deletes some of the records that have expired by `now`, at most `countMax` and in no more time than nobody notices. Returns when to
-   * call it again, in `Clock.now()` time: `now` while there are more, Infinity when there is nothing to come.
+   * Goes on deleting the records that have expired by `now`, with a look at `countMax` records at most and in no more time than nobody
+   * notices. Returns when to call it again, in `Clock.now()` time: `now` while there are more to look at, Infinity when there is nothing to come.
+   * What is committed while a look at all of them is under way may be left out of that.
    */
   sweep(now: number, countMax: number): number;
   close(): void | Promise<void>;

@@ -13,8 +13,8 @@ export interface SweeperParts {
   readonly onError: OnError;
 }
 
-/** Records deleted in one go, and the pause between two of them while there are more, ms. */
-const SWEPT_MAX = 64;
+/** Records looked at in one go, and the pause between two of them while there are more, ms. */
+const SWEPT_MAX = 128;
 const PAUSE_MS = 5;
 /** After a failure, ms. */
 const RETRY_MS = 60_000;
@@ -25,6 +25,10 @@ export class Sweeper implements Timed {
   readonly order: number;
   readonly #parts: SweeperParts;
   #hasBegun = false;
+  /** There was more to delete than could be deleted in one go. */
+  #isUnderWay = false;
+  /** The soonest expiry that was committed since the store began to look. */
+  #watchedAt = Number.POSITIVE_INFINITY;
 
   constructor(parts: SweeperParts) {
     this.#parts = parts;
@@ -40,11 +44,14 @@ export class Sweeper implements Timed {
 
   /** A record may expire then. */
   watch(at: number): void {
-    if (at < this.deadline) this.#parts.timers.setBy(this, this.#grouped(at));
+    if (at >= this.#watchedAt) return;
+    this.#watchedAt = at;
+    if (!this.#isUnderWay) this.#parts.timers.setBy(this, this.#grouped(at));
   }
 
   due(now: number): void {
     const { store, timers, onError } = this.#parts;
+    if (!this.#isUnderWay) this.#watchedAt = Number.POSITIVE_INFINITY;
     let next: number;
     try {
       next = store.sweep(now, SWEPT_MAX);
@@ -52,7 +59,8 @@ export class Sweeper implements Timed {
       onError(error, { where: "sweep" });
       next = now + RETRY_MS;
     }
-    timers.set(this, next <= now ? now + PAUSE_MS : this.#grouped(next));
+    this.#isUnderWay = next <= now;
+    timers.set(this, this.#isUnderWay ? now + PAUSE_MS : this.#grouped(Math.min(next, this.#watchedAt)));
   }
 
   #grouped(at: number): number {

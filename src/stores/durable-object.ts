@@ -3,6 +3,7 @@
 import type { RecordImage } from "../core/idempotency/record.ts";
 import type { Batch, Clock, Store, StoredSpace } from "../host/ports.ts";
 import type { SqlDriver, SqlRow, SqlValue } from "./driver.ts";
+import { EXPIRY_INDEX } from "./record-sweep.ts";
 import { RECORD_TABLES } from "./record-table.ts";
 import { serialFromClock } from "./serial.ts";
 import { SqliteStore, TABLES } from "./sqlite.ts";
@@ -34,7 +35,7 @@ export class ObjectStore implements Store {
   constructor(storage: ObjectStorage, { clock, isWake }: ObjectStoreOptions) {
     this.#driver = objectDriver(storage);
     this.#clock = clock;
-    this.#store = new SqliteStore(this.#driver, clock, { isWake, isLazy: true });
+    this.#store = new SqliteStore(this.#driver, clock, { isWake, isLazy: true, hasExpiryIndex: true });
     this.#hasTables = this.#hasTable("claim");
     this.#hasRecordTables = this.#hasTable("record");
   }
@@ -73,7 +74,7 @@ export class ObjectStore implements Store {
   }
 
   #makeRecordTables(): void {
-    this.#make(RECORD_TABLES);
+    this.#make([...RECORD_TABLES, EXPIRY_INDEX]);
     this.#hasRecordTables = true;
   }
 

@@ -34,8 +34,8 @@ export function openFile(path: string, options: FileOptions, connect: (path: str
     closeSync(openSync(path, "a", 0o600));
     driver = connect(path);
     prepareFile(path, driver, options);
-    // Records lie in the order of their keys, so each one that is swept is a page of its own for the log: carried over together they
-    // would stop the server for 40 ms and more, and a sweep's few take two.
+    // What sweeps delete would gather in the log, and carried over together it would stop the server for 100 ms: a sweep's few pages
+    // take two.
     const carryOver = driver.prepare("PRAGMA wal_checkpoint(PASSIVE)");
     return new SqliteStore(driver, options.clock, { onSwept: () => carryOver.all() });
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Idempotency records over SQL: a row for each, found by its key, and an index for those that will expire. */
+/** Idempotency records over SQL: a row for each, found by its key. */
 
 import type { IdempotencyChange, IdempotencyImage, RecordImage, WaiterImage } from "../core/idempotency/record.ts";
 import type { Clock } from "../host/ports.ts";
@@ -8,23 +8,18 @@ import { readRecord, readWaiter, writeRecord, writeWaiter } from "./record-rows.
 import { check, toWall } from "./rows.ts";
 
 /**
- * `expires` is wall time, and null while an attempt runs: each of the two small indexes has the rows that the other has not. Keys
- * are written as JSON, which keeps different ones different also where they are not well-formed.
+ * `expires` is wall time, and null while an attempt runs. Keys are written as JSON, which keeps different ones different also
+ * where they are not well-formed.
  */
 export const RECORD_TABLES: readonly string[] = [
   `CREATE TABLE record (space TEXT NOT NULL, key TEXT NOT NULL, expires INTEGER, record TEXT NOT NULL, result BLOB,
     PRIMARY KEY (space, key)) STRICT, WITHOUT ROWID`,
-  "CREATE INDEX record_expiry ON record (expires) WHERE expires IS NOT NULL",
   "CREATE INDEX record_running ON record (space) WHERE expires IS NULL",
   `CREATE TABLE waiter (space TEXT NOT NULL, number INTEGER NOT NULL, record TEXT NOT NULL,
     PRIMARY KEY (space, number)) STRICT, WITHOUT ROWID`,
 ];
 
-/** Deleting stops after this long, ms, where the clock goes on meanwhile: nobody shall notice it. */
-const SWEEP_MS = 2;
-
 export class RecordTable {
-  readonly #driver: SqlDriver;
   readonly #clock: Clock;
   readonly #put: SqlStatement;
   readonly #drop: SqlStatement;
@@ -33,12 +28,8 @@ export class RecordTable {
   readonly #putWaiter: SqlStatement;
   readonly #dropWaiter: SqlStatement;
   readonly #waiters: SqlStatement;
-  readonly #due: SqlStatement;
-  readonly #dropDue: SqlStatement;
-  readonly #next: SqlStatement;
 
   constructor(driver: SqlDriver, clock: Clock) {
-    this.#driver = driver;
     this.#clock = clock;
     this.#put = driver.prepare(
       `INSERT INTO record VALUES (?, ?, ?, ?, ?) ON CONFLICT (space, key)
@@ -52,9 +43,6 @@ export class RecordTable {
     );
     this.#dropWaiter = driver.prepare("DELETE FROM waiter WHERE space = ? AND number = ?");
     this.#waiters = driver.prepare("SELECT number, record FROM waiter WHERE space = ?");
-    this.#due = driver.prepare("SELECT space, key FROM record WHERE expires <= ? ORDER BY expires LIMIT ?");
-    this.#next = driver.prepare("SELECT expires FROM record WHERE expires IS NOT NULL ORDER BY expires LIMIT 1");
-    this.#dropDue = driver.prepare("DELETE FROM record WHERE space = ? AND key = ? AND expires <= ?");
   }
 
   /** Throws a `StoreError` when there is a row that cannot be read. */
@@ -108,22 +96,6 @@ export class RecordTable {
       case "waiter_gone":
         this.#dropWaiter.run(space, change.order);
         return;
-    }
-  }
-
-  sweep(now: number, countMax: number): number {
-    const wall = this.#clock.wall() - this.#clock.now() + now;
-    const due = this.#due.all(Math.floor(wall), countMax);
-    if (due.length > 0) this.#driver.transaction(() => this.#delete(due, Math.floor(wall)));
-    const [next] = this.#next.all();
-    return next === undefined ? Number.POSITIVE_INFINITY : Math.max(now, now + Number(next["expires"]) - wall);
-  }
-
-  #delete(due: readonly Readonly<Record<string, unknown>>[], wall: number): void {
-    const until = this.#clock.now() + SWEEP_MS;
-    for (const { space, key } of due) {
-      this.#dropDue.run(String(space), String(key), wall);
-      if (this.#clock.now() >= until) return;
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Change } from "../core/record.ts";
 import type { Batch, Clock, Store, StoredSpace } from "../host/ports.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 import { StoreError } from "./error.ts";
+import { Deletion, IndexedSweep, type RecordSweep, WalkingSweep } from "./record-sweep.ts";
 import { RecordTable } from "./record-table.ts";
 import { readClaim, readSession, writeClaim, writeSession } from "./rows.ts";
 import { serialFromClock } from "./serial.ts";
@@ -22,10 +23,12 @@ export const TABLES: readonly string[] = [
 export interface SqliteOptions {
   /** This is no start: the program's memory was lost, and its connections were not. */
   readonly isWake?: boolean;
-  /** Called after each sweep. */
+  /** Called after each sweep that has deleted something. */
   readonly onSwept?: () => void;
   /** Counts the start only when somebody asks for its number: whoever never does saves a write. */
   readonly isLazy?: boolean;
+  /** Records that have expired are found by an index, which the database has. */
+  readonly hasExpiryIndex?: boolean;
 }
 
 export class SqliteStore implements Store {
@@ -43,6 +46,7 @@ export class SqliteStore implements Store {
   readonly #sessions: SqlStatement;
   readonly #serial: SqlStatement;
   readonly #records: RecordTable;
+  readonly #sweep: RecordSweep;
 
   /** Takes over a driver whose database already has the tables. */
   constructor(driver: SqlDriver, clock: Clock, options: SqliteOptions = {}) {
@@ -64,6 +68,10 @@ export class SqliteStore implements Store {
     this.#sessions = driver.prepare("SELECT id, record FROM session WHERE space = ?");
     this.#serial = driver.prepare("SELECT serial FROM space WHERE name = ?");
     this.#records = new RecordTable(driver, clock);
+    const deletion = new Deletion(driver, clock, options.onSwept);
+    this.#sweep = options.hasExpiryIndex
+      ? new IndexedSweep(driver, clock, deletion)
+      : new WalkingSweep(driver, clock, deletion);
     if (options.isLazy !== true) this.#epoch = this.#nextEpoch();
   }
 
@@ -92,9 +100,7 @@ export class SqliteStore implements Store {
   }
 
   sweep(now: number, countMax: number): number {
-    const next = this.#records.sweep(now, countMax);
-    this.#options.onSwept?.();
-    return next;
+    return this.#sweep.sweep(now, countMax);
   }
 
   commit(space: string, batch: Batch): void {

@@ -434,7 +434,7 @@ describe("what is stored", () => {
     expect((await begin(world)).text).toBe("1");
   });
 
-  test("what has expired is not replayed, and is deleted within a second", async () => {
+  test("what has expired is not replayed, and is deleted within ten minutes", async () => {
     const world = new World();
     const attempt = await started(world, { ttl: 10_000 });
     await post(world, "complete", { attempt, result: 1 });
@@ -442,7 +442,7 @@ describe("what is stored", () => {
     expect((await begin(world)).status).toBe(200);
     world.advance(1);
     expect((await show(world)).body.status).toBe("none");
-    world.advance(1000);
+    world.advance(600_000);
     expect(world.store.recordKeys()).toEqual([]);
     expect(world.store.sweeps.length).toBeLessThan(5);
   });
@@ -464,11 +464,11 @@ describe("what is stored", () => {
     world.store.sweep = () => {
       throw new Error("the disk is full");
     };
-    world.advance(5000);
+    world.advance(600_000);
     expect(world.errors).toEqual([expect.objectContaining({ where: "sweep" })]);
     expect((await begin(world, {}, {}, "other")).status).toBe(201);
     world.store.sweep = sweep;
-    world.advance(60_000);
+    world.advance(600_000);
     expect(world.store.recordKeys()).not.toContain("k");
   });
 

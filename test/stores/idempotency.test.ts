@@ -113,13 +113,37 @@ describe.each([
     expect(store.find("default", "d")).toBeDefined();
   });
 
-  test("a sweep deletes no more than it is told to, the oldest first, and asks to be called again", async () => {
+  test("a sweep does no more than it is told to, and asks to be called again until it is through", async () => {
     const { store } = open();
     await store.commit("default", batch(...[5, 3, 1, 4, 2].map((i) => recordChange(done(`k${i}`, 2000 + i)))));
+    const left = (): number => [1, 2, 3, 4, 5].filter((i) => store.find("default", `k${i}`) !== undefined).length;
 
     expect(store.sweep(10_000, 2)).toBe(10_000);
-    expect([1, 2, 3, 4, 5].filter((i) => store.find("default", `k${i}`) !== undefined)).toEqual([3, 4, 5]);
-    expect(store.sweep(10_000, 3)).toBe(Number.POSITIVE_INFINITY);
+    expect(left()).toBe(3);
+    expect(store.sweep(10_000, 2)).toBe(10_000);
+    expect(left()).toBe(1);
+    expect(store.sweep(10_000, 2)).toBe(Number.POSITIVE_INFINITY);
+    expect(left()).toBe(0);
+  });
+
+  test("a sweep goes through all spaces and over what has not expired", async () => {
+    const { store } = open();
+    for (const space of ["a", "b"]) {
+      for (let i = 0; i < 10; i++) {
+        const record = i % 3 === 0 ? running(`k${i}`) : done(`k${i}`, i % 2 === 0 ? 2000 : 60_000);
+        await store.commit(space, batch(recordChange(record)));
+      }
+    }
+
+    let calls = 1;
+    let next = store.sweep(5000, 3);
+    for (; next <= 5000; next = store.sweep(5000, 3)) calls += 1;
+    expect(calls).toBeLessThan(20);
+    expect(next).toBeGreaterThanOrEqual(60_000);
+    for (const space of ["a", "b"]) {
+      const found = Array.from({ length: 10 }, (_, i) => i).filter((i) => store.find(space, `k${i}`) !== undefined);
+      expect(found).toEqual([0, 1, 3, 5, 6, 7, 9]);
+    }
   });
 });
 
