@@ -4,7 +4,14 @@
  */
 
 import { NEVER } from "./clock.ts";
-import { type LatchkeyError, LockLostError, LockTimeoutError, type LossReason, UnavailableError } from "./errors.ts";
+import {
+  IdempotencyInProgressError,
+  type LatchkeyError,
+  LockLostError,
+  LockTimeoutError,
+  type LossReason,
+  UnavailableError,
+} from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
 import type { Ask, Entry, Held, Output } from "./session-types.ts";
 
@@ -100,8 +107,8 @@ export class ClaimBook<Call> {
     this.send(entry);
   }
 
-  cancel(id: string): void {
-    if (this.session !== undefined) this.emit({ kind: "send", text: JSON.stringify({ t: "cancel", id }) });
+  cancel(id: string, t: "cancel" | "cancel_begin" = "cancel"): void {
+    if (this.session !== undefined) this.emit({ kind: "send", text: JSON.stringify({ t, id }) });
   }
 
   /** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */
@@ -133,7 +140,9 @@ export class ClaimBook<Call> {
     this.remove(entry);
     this.#leave(entry);
     // The server knows a claim by the id of its acquire; a nested acquire is part of another claim.
-    if (entry.frame.t === "acquire" && entry.hold === undefined && entry.sentAt !== undefined) this.cancel(entry.id);
+    if (entry.sentAt === undefined) return;
+    if (entry.frame.t === "acquire" && entry.hold === undefined) this.cancel(entry.id);
+    else if (entry.frame.t === "begin") this.cancel(entry.id, "cancel_begin");
   }
 
   /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
@@ -168,8 +177,9 @@ export class ClaimBook<Call> {
 
   giveUp(entry: Entry<Call>): void {
     this.withdraw(entry);
+    const isWait = entry.timeout !== undefined && entry.timeout > 0;
     const silence = new UnavailableError("unavailable", "there was no answer in time");
-    this.#tell(entry, entry.timeout ? new LockTimeoutError(keyOf(entry)) : silence);
+    this.#tell(entry, isWait ? waitIsOver(entry) : silence);
   }
 
   #sendText(entry: Entry<Call>, text: string): void {
@@ -194,6 +204,11 @@ export class ClaimBook<Call> {
     this.#serial += 1;
     return this.#serial.toString(36);
   }
+}
+
+function waitIsOver(entry: Entry<unknown>): LatchkeyError {
+  const key = keyOf(entry);
+  return entry.frame.t === "begin" ? new IdempotencyInProgressError(key, 0) : new LockTimeoutError(key);
 }
 
 /** How the hold ended; undefined: it has not. */

@@ -4,6 +4,8 @@ import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/ser
 import { awakeClock, CHECK_MS, NEVER, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
+import type { Attempt, IdempotentOptions } from "./idempotency-calls.ts";
+import { idempotent } from "./idempotent.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
@@ -17,9 +19,10 @@ import type {
   ReleaseResult,
 } from "./locks.ts";
 import { reporter } from "./report.ts";
+import { SessionIdempotency } from "./session-idempotency.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
-import type { Answer, Ask, ConnectionStatus, Hold, Output } from "./session-types.ts";
+import type { Answer, Ask, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { addressOf } from "./url.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
@@ -39,8 +42,11 @@ interface Call {
   reject(error: unknown): void;
 }
 
+type Claims = ReturnType<SessionMachine<Call>["claims"]>;
+
 export class SessionClient implements Client {
   readonly ready: Promise<void>;
+  readonly idempotency: SessionIdempotency;
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
@@ -85,6 +91,15 @@ export class SessionClient implements Client {
         onError: this.#onError,
       },
     );
+    this.idempotency = new SessionIdempotency({
+      ports,
+      now: this.#now,
+      onError: this.#onError,
+      onLook: () => this.#step((machine, now) => machine.tick(now)),
+      begin: (begun, frame, give) => this.#wait(begun, (call, claims) => claims.begins.ask(call, frame), give),
+      request: (frame) => this.#request(frame),
+      cancelBegin: (id) => this.#step((machine, now) => machine.claims(now).begins.withdraw(id)),
+    });
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
     });
@@ -114,6 +129,19 @@ export class SessionClient implements Client {
 
   acquire(key: string, options: AcquireOptions = {}): Promise<Lock> {
     const { signal, ...wanted } = options;
+    return this.#wait(
+      signal,
+      (call, claims) => claims.acquire(call, key, wanted),
+      (hold: Hold) => this.#handle(hold),
+    );
+  }
+
+  /** Asks for something that may be waited for, and withdraws it when the signal aborts. `give`: from what was told. */
+  #wait<Given>(
+    signal: AbortSignal | undefined,
+    ask: (call: Call, claims: Claims) => Entry<Call>,
+    give: (told: never) => Given,
+  ): Promise<Given> {
     return new Promise((resolve, reject) => {
       let waiting = true;
       const settle = (): void => {
@@ -125,9 +153,9 @@ export class SessionClient implements Client {
         reject(signal?.reason as Error);
       };
       const call = {
-        resolve: (hold: Hold): void => {
+        resolve: (told: never): void => {
           settle();
-          resolve(this.#handle(hold));
+          resolve(give(told));
         },
         reject: (error: Error): void => {
           settle();
@@ -135,9 +163,7 @@ export class SessionClient implements Client {
         },
       };
       const isAborted = (): boolean => signal?.aborted === true;
-      const entry = isAborted()
-        ? undefined
-        : this.#step((machine, now) => machine.claims(now).acquire(call, key, wanted));
+      const entry = isAborted() ? undefined : this.#step((machine, now) => ask(call, machine.claims(now)));
       // The step may have told of a loss, and whoever heard that may have aborted the signal.
       if (isAborted()) stop();
       else if (waiting) signal?.addEventListener("abort", stop, { once: true });
@@ -172,6 +198,10 @@ export class SessionClient implements Client {
     return keyListOf(await this.#request<ListFrame>({ t: "list", ...options }));
   }
 
+  idempotent<T>(key: string, options: IdempotentOptions, work: (attempt: Attempt) => T | PromiseLike<T>): Promise<T> {
+    return idempotent(this.idempotency, this.#onError, key, options, work);
+  }
+
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve, reject) => {
       this.#step((machine, now) => machine.close(now));
@@ -189,11 +219,11 @@ export class SessionClient implements Client {
   }
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
-  #request<Told extends Answer>(frame: Exclude<Ask, { t: "acquire" }>): Promise<Told> {
+  #request<Told extends Answer>(frame: Exclude<Ask, { t: "acquire" | "begin" }>): Promise<Told> {
     return this.#call((call, claims) => claims.request(call, frame));
   }
 
-  #call<Told>(ask: (call: Call, claims: ReturnType<SessionMachine<Call>["claims"]>) => void): Promise<Told> {
+  #call<Told>(ask: (call: Call, claims: Claims) => void): Promise<Told> {
     return new Promise<Told>((resolve, reject) => {
       this.#step((machine, now) => ask({ resolve, reject }, machine.claims(now)));
     });
@@ -252,6 +282,14 @@ export class SessionClient implements Client {
         return output.call.resolve(output.frame as never);
       case "failed":
         return output.call.reject(output.error);
+      case "started":
+        return output.call.resolve(output as never);
+      case "started_unasked":
+        return this.idempotency.startedUnasked(output.frame);
+      case "attempt_lost":
+        return this.idempotency.attempts.lose(output.id, output.error);
+      case "attempts_lost":
+        return this.idempotency.attempts.loseAll(output.reason);
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
       case "status":

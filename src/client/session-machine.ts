@@ -19,6 +19,8 @@ import type { ConnectionStatus, Output, SessionSettings } from "./session-types.
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
+type ClaimCall = "acquire" | "begins" | "cancel" | "extend" | "release" | "request";
+
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
 
@@ -137,7 +139,7 @@ export class SessionMachine<Call> {
   // What callers want.
 
   /** All that can be asked in a session, as of now. */
-  claims(now: number): Pick<ClaimTable<Call>, "acquire" | "cancel" | "extend" | "release" | "request"> {
+  claims(now: number): Pick<ClaimTable<Call>, ClaimCall> {
     this.tick(now);
     return this.#claims;
   }

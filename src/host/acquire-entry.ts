@@ -4,18 +4,18 @@
  */
 
 import { type Acquire, type Command, isSameRequest } from "../core/index.ts";
-import type { AcquireAnswer, Answer, Entry } from "./calls.ts";
+import type { Answer, Delivery, WaitAnswer } from "./calls.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
 
 export interface Caller {
   /** Aborts when the caller hangs up, where the runtime can see it. */
   readonly signal: AbortSignal;
-  readonly resolve: (answer: AcquireAnswer) => void;
+  readonly resolve: (answer: WaitAnswer) => void;
   readonly since: number;
 }
 
-export class AcquireEntry implements Entry {
+export class AcquireEntry implements Delivery {
   readonly #command: Acquire;
   readonly #submit: (command: Command) => void;
   readonly #parts: HostParts;
@@ -76,9 +76,10 @@ export class AcquireEntry implements Entry {
     }
   }
 
-  /** One more answer was lost; true when none can have arrived. */
   undelivered(): boolean {
-    return ++this.#lostCount === this.#givenCount;
+    if (++this.#lostCount !== this.#givenCount) return false;
+    this.#withdraw();
+    return true;
   }
 
   drain(): void {
@@ -130,6 +131,10 @@ export class AcquireEntry implements Entry {
 
   #cancel(): void {
     this.#isCancelled = true;
+    this.#withdraw();
+  }
+
+  #withdraw(): void {
     const { from, request } = this.#command;
     this.#submit({ kind: "cancel", from, request, forget: true });
   }

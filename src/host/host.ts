@@ -1,6 +1,6 @@
 /** A lock server without a server: give it a runtime's ports, and hand it requests, sockets and their messages. */
 
-import type { EngineOptions } from "../core/index.ts";
+import type { MachineOptions } from "../core/index.ts";
 import { CLOSE, type CloseCode } from "../protocol/close.ts";
 import { SUBPROTOCOL } from "../protocol/limits.ts";
 import { isSpace } from "../protocol/names.ts";
@@ -9,7 +9,7 @@ import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.t
 import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
 import { createApp, internal, refusePage } from "./http.ts";
-import type { CallApp, GrantTold } from "./http-latch.ts";
+import type { CallApp, GrantTold } from "./http-call.ts";
 import { Departures } from "./departures.ts";
 import { KeyNames } from "./keys.ts";
 import type { LockReceiver } from "./lock-port.ts";
@@ -21,6 +21,7 @@ import { problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
 import { completeSettings, type HostChoices } from "./settings.ts";
 import { Space } from "./space.ts";
+import { Sweeper } from "./sweeper.ts";
 import { Switchboard } from "./switchboard.ts";
 import { Timers } from "./timers.ts";
 import { Wire } from "./wire.ts";
@@ -56,11 +57,15 @@ export interface OpenedOptions {
 const RETURN_WITHIN_MS = 5000;
 const RETURN_AFTER_MS = 250;
 
+/** Records that have expired are deleted in groups: the store may have to look at every record for it. */
+const SWEEP_EVERY_MS = 10 * 60_000;
+
 export class Host {
   readonly #ports: HostPorts;
   readonly #parts: HostParts;
   readonly #app: CallApp;
   readonly #timers: Timers;
+  readonly #sweeper: Sweeper;
   readonly #departures = new Departures();
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
@@ -82,6 +87,8 @@ export class Host {
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
+    const everyMs = hibernation?.forgetEveryMs ?? SWEEP_EVERY_MS;
+    this.#sweeper = new Sweeper({ clock, store, timers: this.#timers, everyMs, onError });
     this.#quarantineUntil = clock.now() + settings.quarantineMs;
     this.#parts = {
       clock,
@@ -271,7 +278,7 @@ export class Host {
     const { limits, persist } = this.#parts.settings;
     const isQuarantined = this.#quarantineUntil > clock.now();
     const quarantine = isQuarantined ? { quarantineUntil: this.#quarantineUntil } : undefined;
-    const options: EngineOptions = { limits, persist, ...quarantine };
+    const options: MachineOptions = { limits, persist, ...quarantine };
     return new Space({
       name,
       clock,
@@ -281,10 +288,16 @@ export class Host {
       options,
       serialFloor: store.durable ? 0 : this.#serialFloor,
       forgetEveryMs: this.#ports.hibernation?.forgetEveryMs,
-      onError,
+      onError: (error, about) => {
+        // A record that cannot be read stops nothing, and must not go unseen.
+        if (about.where === "find") this.#parts.metrics.count("latchkey_store_failures_total");
+        onError(error, about);
+      },
       onStored: () => {
         if (this.#failedSpace === name) this.#failedSpace = undefined;
+        this.#sweeper.begin();
       },
+      onExpiring: (at) => this.#sweeper.watch(at),
       onFailed: (space) => this.#failed(space),
       onIdle: (space) => this.#unload(space),
     });
@@ -312,13 +325,14 @@ export class Host {
   }
 
   #gauges(): Gauges {
-    const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, calls: 0 };
+    const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, attempts: 0, calls: 0 };
     for (const { port, calls } of this.#boards.values()) {
       const counts = port.counts();
       totals.sessions += counts?.sessions ?? 0;
       totals.keys += counts?.keys ?? 0;
       totals.holding += counts?.holding ?? 0;
       totals.waiting += counts?.waiting ?? 0;
+      totals.attempts += counts?.idempotency?.running ?? 0;
       totals.calls += calls.count;
     }
     return { spaces: this.#boards.size, sockets: this.#connections.size, ...totals };

@@ -2,9 +2,12 @@
 
 import { Hono } from "hono";
 import { cors } from "hono/cors";
+import { ATTEMPT_HEADER, ATTEMPT_NUMBER_HEADER, REPLAYED_HEADER } from "../protocol/headers.ts";
 import { type Credential, type Shown } from "./auth.ts";
 import { draining } from "./answers.ts";
-import { addLatchRoutes, type CallApp, type CallVariables, type Grants } from "./http-latch.ts";
+import type { CallApp, CallVariables, Grants } from "./http-call.ts";
+import { addIdempotencyRoutes } from "./http-idempotency.ts";
+import { addLatchRoutes } from "./http-latch.ts";
 import type { Gauges } from "./metrics.ts";
 import { openApi } from "./openapi.ts";
 import { isLoopback, isOriginAllowed } from "./origin.ts";
@@ -26,6 +29,11 @@ const METHODS: Readonly<Record<string, string>> = {
   "/v1/latch/:key{[^/]*}/extend": "POST",
   "/v1/latch/:key{[^/]*}/release": "POST",
   "/v1/latch/:key{[^/]*}": "GET, DELETE",
+  "/v1/idempotency/:key{[^/]*}/begin": "POST",
+  "/v1/idempotency/:key{[^/]*}/complete": "POST",
+  "/v1/idempotency/:key{[^/]*}/fail": "POST",
+  "/v1/idempotency/:key{[^/]*}/extend": "POST",
+  "/v1/idempotency/:key{[^/]*}": "GET, DELETE",
   "/v1/session/:session": "DELETE",
   "/v1/session": "GET",
   "/healthz": "GET",
@@ -44,6 +52,7 @@ export function createApp(parts: HostParts, options: HttpOptions): CallApp {
   addGates(app, parts);
   addOperatingRoutes(app, parts, options);
   addLatchRoutes(app, parts, options.grants);
+  addIdempotencyRoutes(app, parts, options.grants);
   app.get("/v1/session", () =>
     problem("upgrade_required", "connect to this path with a WebSocket", {}, { upgrade: "websocket" }),
   );
@@ -75,8 +84,8 @@ function addGates(app: CallApp, parts: HostParts): void {
   const tellPage = cors({
     origin: (origin) => origin,
     allowMethods: ["GET", "POST", "DELETE"],
-    allowHeaders: ["authorization", "content-type", "idempotency-key"],
-    exposeHeaders: ["retry-after"],
+    allowHeaders: ["authorization", "content-type", "idempotency-key", ATTEMPT_HEADER],
+    exposeHeaders: ["retry-after", REPLAYED_HEADER, ATTEMPT_NUMBER_HEADER],
     maxAge: 600,
   });
   app.use((call, next) => (call.req.raw.headers.has("origin") ? tellPage(call, next) : next()));

@@ -1,7 +1,7 @@
 /** What one connection is told: frames that leave together at the end of the turn, and the bare words between them. */
 
-import { BUFFERED_BYTES_MAX } from "../protocol/limits.ts";
 import type { ServerFrame } from "../protocol/server-frames.ts";
+import { Backlog } from "./backlog.ts";
 import type { Departing } from "./departures.ts";
 import type { HostParts } from "./parts.ts";
 import type { Socket } from "./ports.ts";
@@ -16,6 +16,7 @@ export class Outlet implements Departing {
   /** The texts of the frames that wait, with commas between them. */
   #waiting = "";
   #waitingCount = 0;
+  readonly #backlog = new Backlog();
   #isShut = false;
 
   /** `onDead`: the peer takes nothing more. */
@@ -33,6 +34,7 @@ export class Outlet implements Departing {
     if (this.#isShut) return;
     this.#parts.metrics.count("latchkey_frames_total", "out");
     const text = JSON.stringify(frame);
+    if (frame.t === "replay") this.#backlog.asked(text.length);
     this.#waitingCount += 1;
     if (this.#waitingCount === 1) {
       this.#waiting = text;
@@ -70,7 +72,7 @@ export class Outlet implements Departing {
   #sendText(text: string): void {
     if (this.#isShut) return;
     if (!this.#trySend(text)) this.#onDead("a message was not taken");
-    else if (this.#socket.buffered > BUFFERED_BYTES_MAX) this.#onDead("slow reader");
+    else if (this.#backlog.isTooMuch(this.#socket.buffered)) this.#onDead("slow reader");
   }
 
   #trySend(text: string): boolean {

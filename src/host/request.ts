@@ -43,9 +43,12 @@ export function readSpace(query: URLSearchParams, credential: Credential): strin
 export async function readBody<Schema extends v.GenericSchema>(
   request: Request,
   schema: Schema,
+  bytesMax: number = BODY_BYTES_MAX,
 ): Promise<v.InferOutput<Schema> | Response> {
-  const text = await readText(request);
-  if (text instanceof Response) return text;
+  const bytes = await readBytes(request, bytesMax);
+  if (bytes instanceof Response) return bytes;
+  const text = decode(bytes);
+  if (text === undefined) return problem("bad_json", NOT_TEXT);
   let value: unknown;
   try {
     value = text.trim() === "" ? {} : JSON.parse(text);
@@ -63,38 +66,57 @@ export async function readBody<Schema extends v.GenericSchema>(
   }
 }
 
-/** At most 64 KiB, whether or not the length was announced. */
-async function readText(request: Request): Promise<string | Response> {
-  const tooLarge = (): Response => problem("too_large", `a body has at most ${BODY_BYTES_MAX} bytes`);
-  if (request.body === null) return "";
-  if (Number(request.headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return tooLarge();
+/**
+ * All of the body, whether or not its length was announced. One that is too long, and says by how little, is read to its end and thrown away:
+ * a peer that is still sending may not hear an answer, and one that keeps its connection would find it closed with the next call.
+ */
+export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array | Response> {
+  const tooLarge = (): Response => problem("too_large", `a body has at most ${bytesMax} bytes`);
+  if (request.body === null) return new Uint8Array();
+  const announced = Number(request.headers.get("content-length") ?? 0);
+  if (announced > THROWN_AWAY_BYTES_MAX) return tooLarge();
+  const readMax = Math.max(bytesMax, announced);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   const reader = request.body.getReader();
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       bytes += part.value.byteLength;
-      if (bytes > BODY_BYTES_MAX) {
+      if (bytes > readMax) {
         await reader.cancel();
         return tooLarge();
       }
-      chunks.push(part.value);
+      if (bytes <= bytesMax) chunks.push(part.value);
     }
-    return decode(chunks, bytes);
   } catch {
-    // Cut off, or not UTF-8: to guess at characters could make two different requests alike.
-    return problem("bad_json", "the body is not UTF-8 text");
+    // Cut off.
+    return problem("bad_json", NOT_TEXT);
+  }
+  return bytes > bytesMax ? tooLarge() : join(chunks, bytes);
+}
+
+/** One that says that it is longer is not read at all. */
+const THROWN_AWAY_BYTES_MAX = 4 * 1024 * 1024;
+
+const NOT_TEXT = "the body is not UTF-8 text";
+
+/** Undefined: it is not UTF-8. To guess at characters could make two different requests alike. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
   }
 }
 
-function decode(chunks: readonly Uint8Array[], bytes: number): string {
+function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
   const whole = new Uint8Array(bytes);
   let at = 0;
   for (const chunk of chunks) {
     whole.set(chunk, at);
     at += chunk.byteLength;
   }
-  return new TextDecoder("utf-8", { fatal: true }).decode(whole);
+  return whole;
 }
 
 /** The id that makes a repeat the same request: from the header, quoted or bare, or from the body. */

@@ -71,7 +71,7 @@ export class TestSocket implements Disposable {
   }
 
   #frame(text: string): void {
-    const token = /"token":"([^"]+)"/.exec(text)?.[1];
+    const token = /"(?:token|attempt)":"([^"]+)"/.exec(text)?.[1];
     if (token !== undefined) keepSecret(token);
     for (const wanted of this.#wanted) {
       if (!wanted.matches(text)) continue;
