@@ -4,7 +4,7 @@
  * median counts, because machines drift; the ratio of 100 000 waiters to 1 is what matters, not the nanoseconds.
  */
 
-import { type Command, Engine, Outbox } from "../src/core/index.ts";
+import { type LockCommand, Engine, Outbox } from "../src/core/index.ts";
 import { runtimeName } from "./runtime.ts";
 
 const ROUNDS = 7;
@@ -31,7 +31,7 @@ class Bench {
     this.step({ kind: "open", session: "s", secret: "x", graceMs: 0 });
   }
 
-  step(command: Command): void {
+  step(command: LockCommand): void {
     this.#outbox.clear();
     this.#now += 0.01;
     this.#engine.step(command, this.#now, this.#outbox);

@@ -82,6 +82,14 @@ export function distinctInWindow(holders: readonly number[], size: number): numb
   return total / (holders.length - size + 1);
 }
 
+/** Of the straight line that is nearest to the points (least squares), in units of y for each of x. NaN without two places. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
+  const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;
+  const together = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  return together / points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+}
+
 /** Cumulative shares by which the ranks of n keys are drawn, the first the most often. */
 export function zipf(count: number, exponent: number): readonly number[] {
   const weights = Array.from({ length: count }, (_, rank) => 1 / (rank + 1) ** exponent);

@@ -1,17 +1,20 @@
 /** Latchkey, its peers and the floor in one run. `npm run bench -- --help` says how. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { commit, describeMachine } from "./harness/machine.ts";
+import { commit, describeMachine, placing } from "./harness/machine.ts";
 import { failuresOf, notesOn } from "./harness/judge.ts";
 import { measure } from "./harness/measure.ts";
 import { type Options, readOptions, USAGE } from "./harness/options.ts";
 import { ServerPool } from "./harness/pool.ts";
 import { progress } from "./harness/progress.ts";
 import type { Results, Row } from "./harness/results.ts";
-import { compare } from "./report/compare.ts";
+import { type SoakTurns, soak } from "./harness/soak.ts";
+import { compare, readResults } from "./report/compare.ts";
 import { page } from "./report/page.ts";
+import { verdictLine } from "./report/soak.ts";
 import { block } from "./report/table.ts";
-import { inRepository } from "./servers/kinds.ts";
+import { isOnce } from "./scenarios.ts";
+import { inRepository } from "./servers/paths.ts";
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.includes("--help")) {
@@ -21,8 +24,7 @@ async function main(args: readonly string[]): Promise<number> {
   const options = read(args);
   if (options === undefined) return 2;
   if (options.compare !== undefined) {
-    console.log(compare(...options.compare));
-    return 0;
+    return compareFiles(...options.compare);
   }
   const results = await runAll(options, args);
   const path = keep(results);
@@ -34,27 +36,39 @@ async function main(args: readonly string[]): Promise<number> {
   return failures.length > 0 ? 1 : 0;
 }
 
-async function runAll({ run, subjects, url }: Options, args: readonly string[]): Promise<Results> {
+async function runAll(options: Options, args: readonly string[]): Promise<Results> {
   const machine = describeMachine();
   const startedAt = new Date().toISOString();
   const command = ["npm run bench --", ...args].join(" ");
   const version = commit();
+  console.log(
+    `${command}\ncommit ${version}; ${machine.processor}, ${machine.cores} cores, loopback, ${placing(machine)}`,
+  );
+  const rows = await (options.soak === undefined ? runScenarios(options) : runSoak(options, options.soak));
+  const notes = notesOn(rows, machine.loadAtStart, machine.cores);
+  return { startedAt, commit: version, command, machine, ...options.run, loaders: options.loaders, rows, notes };
+}
+
+async function runScenarios({ run, subjects, loaders, url }: Options): Promise<Row[]> {
   const rows: Row[] = [];
   const tell = progress(run.scenarios.length);
-  console.log(
-    `${command}\ncommit ${version}; ${machine.processor}, ${machine.cores} cores, loopback, clients and servers share the cores`,
-  );
   await using warm = new ServerPool(url);
   for (const scenario of run.scenarios) {
     tell.begin(scenario.name);
-    // A storm looks at the memory of its server, which must not have a past.
     await using fresh = new ServerPool(url);
-    rows.push(...(await measure(scenario, subjects, run, scenario.shape === "storm" ? fresh : warm)));
+    rows.push(...(await measure(scenario, subjects, { ...run, loaders }, isOnce(scenario) ? fresh : warm)));
+    await warm.endScenario();
     tell.end();
     console.log(block(scenario, rows));
   }
-  const notes = notesOn(rows, machine.loadAtStart, machine.cores);
-  return { startedAt, commit: version, command, machine, ...run, rows, notes };
+  return rows;
+}
+
+async function runSoak({ subjects, url }: Options, turns: SoakTurns): Promise<Row[]> {
+  await using servers = new ServerPool(url);
+  const rows = await soak(turns, subjects, servers, console.log);
+  console.log(["", ...rows.map(verdictLine)].join("\n"));
+  return rows;
 }
 
 /** Returns the path without its ending. */
@@ -65,6 +79,16 @@ function keep(results: Results): string {
   writeFileSync(`${folder}/${name}.json`, JSON.stringify(results));
   writeFileSync(`${folder}/${name}.html`, page(results));
   return `bench/out/${name}`;
+}
+
+function compareFiles(oldPath: string, newPath: string): number {
+  try {
+    console.log(compare(readResults(oldPath), readResults(newPath)));
+    return 0;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    return 2;
+  }
 }
 
 function read(args: readonly string[]): Options | undefined {

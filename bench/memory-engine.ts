@@ -1,11 +1,11 @@
 /** Started by memory.ts on each runtime, with a collector that can be called: what stays in memory for each claim, as JSON. */
 
 import process from "node:process";
-import { type Command, Engine, Outbox } from "../src/core/index.ts";
+import { type Command, Machine, Outbox } from "../src/core/index.ts";
 import { commandOf } from "../src/host/commands.ts";
 import { KeyNames } from "../src/host/keys.ts";
 import { createMint } from "../src/host/mint.ts";
-import { parseFrame } from "../src/host/codec.ts";
+import { parseFrames } from "../src/host/codec.ts";
 
 const COUNT = 100_000;
 const SESSIONS = 1000;
@@ -28,8 +28,8 @@ const outbox = new Outbox();
 function asker(keyOf: (index: number) => string, more: object = {}): Ask {
   return (index) => {
     const text = JSON.stringify({ t: "acquire", id: `a${index}`, key: keyOf(index), ...more });
-    const frame = parseFrame(text);
-    if (frame.t !== "acquire") throw new Error(`no acquire: ${text}`);
+    const [frame] = parseFrames(text);
+    if (frame?.t !== "acquire") throw new Error(`no acquire: ${text}`);
     return commandOf(frame, sessionOf(index), keys, mint);
   };
 }
@@ -38,17 +38,17 @@ function sessionOf(index: number): string {
   return `session-${index % SESSIONS}`;
 }
 
-function createEngine(): Engine {
-  const engine = new Engine({ limits: { endedMax: COUNT } });
+function createMachine(): Machine {
+  const machine = new Machine({ limits: { endedMax: COUNT } });
   for (let i = 0; i < SESSIONS; i++) {
-    step(engine, { kind: "open", session: sessionOf(i), secret: mint.token(), graceMs: 0 });
+    step(machine, { kind: "open", session: sessionOf(i), secret: mint.token(), graceMs: 0 });
   }
-  return engine;
+  return machine;
 }
 
-function step(engine: Engine, command: Command): void {
+function step(machine: Machine, command: Command): void {
   outbox.clear();
-  engine.step(command, performance.now(), outbox);
+  machine.step(command, performance.now(), outbox);
 }
 
 async function grownBy(make: () => unknown): Promise<number> {
@@ -64,31 +64,31 @@ async function grownBy(make: () => unknown): Promise<number> {
 const keep: unknown[] = [];
 
 async function filled(ask: Ask, first?: Command): Promise<number> {
-  const engine = createEngine();
-  if (first !== undefined) step(engine, first);
+  const machine = createMachine();
+  if (first !== undefined) step(machine, first);
   return grownBy(() => {
-    for (let i = 0; i < COUNT; i++) step(engine, ask(i));
+    for (let i = 0; i < COUNT; i++) step(machine, ask(i));
     outbox.effects.length = 0;
     outbox.changes.length = 0;
-    return engine;
+    return machine;
   });
 }
 
 async function remembered(): Promise<number> {
-  const engine = createEngine();
+  const machine = createMachine();
   const ask = asker(() => "orders/42");
   return grownBy(() => {
     for (let i = 0; i < COUNT; i++) {
       const command = ask(i);
       if (command.kind !== "acquire") throw new Error("no acquire");
-      step(engine, command);
+      step(machine, command);
       const { from, key, newToken: token } = command;
-      step(engine, { kind: "release", from, request: `r${i}`, key, token });
+      step(machine, { kind: "release", from, request: `r${i}`, key, token });
     }
     outbox.effects.length = 0;
     outbox.changes.length = 0;
-    if (engine.counts().remembered !== COUNT) throw new Error("not all are remembered");
-    return engine;
+    if (machine.counts().remembered !== COUNT) throw new Error("not all are remembered");
+    return machine;
   });
 }
 

@@ -8,7 +8,8 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BenchSocket } from "./drivers/socket.ts";
 import type { EngineBytes } from "./memory-engine.ts";
-import { inRepository, program, type RuntimeName, RUNTIMES, type ServerKind, start } from "./servers/kinds.ts";
+import { program, type RuntimeName, RUNTIMES, type ServerKind, start } from "./servers/kinds.ts";
+import { inRepository } from "./servers/paths.ts";
 import { usageOf } from "./servers/proc.ts";
 
 const WAITER_BYTES_MAX = 150;

@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Command, Engine, Outbox } from "../src/core/index.ts";
+import { type LockCommand, Engine, Outbox } from "../src/core/index.ts";
 import { systemClock } from "../src/host/clock.ts";
 import { createMint } from "../src/host/mint.ts";
 import type { Store } from "../src/host/ports.ts";
@@ -45,7 +45,7 @@ class Bench {
     this.#serve({ kind: "release", ...address, request: this.#mint.token(), token });
   }
 
-  #serve(command: Command): void {
+  #serve(command: LockCommand): void {
     this.#outbox.clear();
     this.#engine.step(command, systemClock.now(), this.#outbox);
     const { changes, changeCount } = this.#outbox;

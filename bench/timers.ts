@@ -176,6 +176,7 @@ function expireLeases(): Promise<Lateness> {
       serialFloor: 0,
       onError: reject,
       onStored: () => undefined,
+      onExpiring: () => undefined,
       onFailed: failed,
       onIdle: () => undefined,
     });

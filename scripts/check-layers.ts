@@ -1,4 +1,4 @@
-// Holds the arrows between the layers: core <- protocol <- host <- stores, runtimes; protocol <- client.
+// Holds the arrows between the layers: core <- protocol <- host <- stores, runtimes; protocol <- client <- hono.
 // A type may cross where a value may not, since it is erased; a browser bundle of the client must not carry a server.
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -29,6 +29,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     packages: ["bun:sqlite", "node:sqlite", "node:fs"],
   },
   "src/client": { values: ["src/protocol"] },
+  "src/hono": { values: ["src/client", "src/protocol"], packages: ["hono"] },
   "src/cli": { values: ["src"], packages: ["node:*"] },
   "src/workers": { values: ["src"], packages: ["cloudflare:workers"] },
   src: { values: ["src"] },

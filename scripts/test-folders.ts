@@ -1,8 +1,9 @@
 /** The kinds of tests, and the folders under test/ that hold them. `unit` runs on every runtime, the others on Node. */
 export const TEST_FOLDERS = {
-  unit: ["core", "protocol", "host", "stores", "client", "cli", "runtimes", "bench"],
+  unit: ["core", "protocol", "host", "stores", "client", "hono", "cli", "runtimes", "bench"],
   simulation: ["simulation"],
   conformance: ["conformance"],
+  "stand-ins": ["stand-ins"],
   workers: ["workers"],
   "workers-inside": ["workers/inside"],
   docs: ["docs", "examples"],

@@ -40,12 +40,15 @@ const steps: readonly Step[] = [
   { name: "package", run: ["npm run check:package"], alone: true },
   { name: "conformance", run: [vitest("node", "conformance")], tests: "conformance", alone: true },
   { name: "workers", run: [vitest("node", "workers")], tests: "workers", alone: true },
+  { name: "stand-ins", run: [vitest("node", "stand-ins")], tests: "stand-ins" },
   {
     name: "workers-inside",
     run: [vitest("node", "workers-inside", "vitest.workers.config.ts")],
     tests: "workers-inside",
     alone: true,
   },
+  // Counts and violations, never times: whether a benchmark still measures what it says.
+  { name: "bench", run: ["node bench/main.ts --quick"], alone: true },
   { name: "docs", run: [vitest("node", "docs")], tests: "docs", alone: true },
 ];
 

@@ -1,6 +1,7 @@
 /** A host with its ports: what the runtimes have in common. */
 
 import type { Client } from "./client/connect.ts";
+import type { Idempotency } from "./client/idempotency-calls.ts";
 import type { Locks } from "./client/locks.ts";
 import { FAREWELL_MAX_MS, once, settlesWithin } from "./ending.ts";
 import { createAlarm } from "./host/alarm.ts";
@@ -12,11 +13,12 @@ import { connectLocal, type LocalOptions } from "./local.ts";
 import type { LatchkeyOptions, OnError } from "./options.ts";
 import type { FileOptions } from "./stores/file.ts";
 import { createMemoryStore } from "./stores/memory.ts";
+import { splitStore } from "./stores/split.ts";
 
 /** What a program that has the locks inside it can do with them. */
 export interface Embedded extends AsyncDisposable {
-  /** The locks of the default space without a network, by one session that begins with the first use. */
-  readonly locks: Locks;
+  /** The locks and the idempotent work of the default space without a network, by one session that begins with the first use. */
+  readonly locks: Locks & Idempotency;
   /** A session of its own, in any space. */
   readonly connect: (options?: LocalOptions) => Client;
   /** Ends all sessions and pending calls and lets go of the store. A second call waits for the same end. */
@@ -36,9 +38,12 @@ export interface Core {
 export type OpenSqlite = (path: string, options: FileOptions) => Store;
 
 export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Core {
-  const { db, sync, onError = printError, ...settings } = options;
+  const { db, idempotencyDb = db ?? null, sync, onError = printError, ...settings } = options;
   const clock = systemClock;
-  const store = db === undefined ? createMemoryStore(clock) : openSqlite(db, { clock, ...(sync && { sync }) });
+  const open = (path: string | null): Store =>
+    path === null ? createMemoryStore(clock) : openSqlite(path, { clock, ...(sync && { sync }) });
+  const locksDb = db ?? null;
+  const store = idempotencyDb === locksDb ? open(locksDb) : splitStore(open(locksDb), open(idempotencyDb));
   const alarm = createAlarm(clock, () => host.woken());
   const host = new Host({ clock, alarm, mint: createMint(), store, onError }, settings);
   const sockets = new OpenSockets();

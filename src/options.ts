@@ -5,6 +5,8 @@ import type { HostChoices } from "./host/settings.ts";
 export interface LatchkeyOptions extends HostChoices {
   /** The SQLite file that keeps locks over a restart. Without it they are kept in memory and end with the process. */
   readonly db?: string | undefined;
+  /** The SQLite file that keeps idempotency records. Default: `db`. Null keeps them in memory, as long as the process lives. */
+  readonly idempotencyDb?: string | null | undefined;
   /** `normal`, the default: what was answered survives the end of the process. `full`: also a power cut, at a price for each lock. */
   readonly sync?: "normal" | "full" | undefined;
   /** Told of every error that no client is told of. The default prints it. */

@@ -4,7 +4,15 @@ import { Mutex } from "async-mutex";
 import { type BenchClient, type Capabilities, type Driver, type Held, nothing } from "./driver.ts";
 import { BenchSocket } from "./socket.ts";
 
-const bare: Capabilities = { shared: false, limit: false, drop: true, keys: false, quiet: true, clientsMax: 20_000 };
+const bare: Capabilities = {
+  shared: false,
+  limit: false,
+  drop: true,
+  keys: false,
+  quiet: true,
+  ordered: true,
+  clientsMax: 20_000,
+};
 
 /**
  * One text goes round through all sockets, and the server passes it on unread: to have it is to hold, to send it is to let go.
@@ -13,9 +21,9 @@ const bare: Capabilities = { shared: false, limit: false, drop: true, keys: fals
 export const relay: Driver = {
   name: "relay",
   can: bare,
-  open: async ({ url, row }) => {
+  open: async ({ url, row, isLaidOut = false }) => {
     // The text comes into the world with whoever asks first.
-    let isBorn = false;
+    let isBorn = isLaidOut;
     return {
       connect: async (_index, broken) => {
         const socket = await BenchSocket.open(`${url}/relay?ring=${row}`, broken);
@@ -85,7 +93,7 @@ export const echo: Driver = {
 /** A queue of promises in the load generator itself: no server, no socket. */
 export const mutex: Driver = {
   name: "mutex",
-  can: { shared: false, limit: false, drop: false, keys: true, quiet: true, clientsMax: 20_000 },
+  can: { shared: false, limit: false, drop: false, keys: true, quiet: true, ordered: true, clientsMax: 20_000 },
   open: async () => {
     const mutexes = new Map<string, Mutex>();
     const client: BenchClient = {

@@ -1,10 +1,15 @@
 /** What the benchmark needs of a lock service. A service that offers this in one file can be measured. */
 
+/** How a connection ends: with a close frame, with a FIN only, or with a reset. */
+export type Cut = "frame" | "fin" | "rst";
+
 export interface Ask {
   /** Default `exclusive`. */
   readonly mode?: "exclusive" | "shared";
   /** `shared` only: at most this many holders together. */
   readonly limit?: number;
+  /** Lease, ms. Default: as long as the connection, or what the driver needs. */
+  readonly ttl?: number;
 }
 
 export interface Held {
@@ -20,8 +25,8 @@ export interface Held {
 export interface BenchClient {
   /** Waits for as long as it takes. A rejection makes the row invalid. */
   acquire(key: string, ask: Ask): Promise<Held>;
-  /** Cuts the connection without a word. Only where `can.drop`. */
-  drop(): void;
+  /** Ends the connection without letting go of anything. Only where `can.drop`. Default `fin`. */
+  drop(cut?: Cut): void;
   close(): Promise<void>;
   /** Payload bytes sent and received so far, where the driver sees them. */
   readonly bytes?: number;
@@ -34,6 +39,8 @@ export interface Target {
   readonly row: string;
   /** All keys that the row will use. */
   readonly keys: readonly string[];
+  /** Another load generator of the same row has laid out what the clients share. */
+  readonly isLaidOut?: boolean;
 }
 
 export interface Opened {
@@ -50,6 +57,8 @@ export interface Capabilities {
   readonly keys: boolean;
   /** A client that waits sends nothing. False: it polls, and is stopped while others are measured. */
   readonly quiet: boolean;
+  /** What one client asks in one turn is served in that order, so that it can let go and queue again in one go. */
+  readonly ordered: boolean;
   readonly clientsMax: number;
 }
 

@@ -3,7 +3,7 @@
  * that can be cut.
  */
 
-import type { Driver, Held } from "./driver.ts";
+import type { Ask, Cut, Driver, Held } from "./driver.ts";
 import { nothing } from "./driver.ts";
 import { BenchSocket } from "./socket.ts";
 
@@ -20,11 +20,12 @@ interface Frame {
   readonly token: string;
   readonly ticket: number;
   readonly fence: number;
+  readonly reason: string;
 }
 
 export const latchkeyRaw: Driver = {
   name: "ws-raw",
-  can: { shared: true, limit: true, drop: true, keys: true, quiet: true, clientsMax: 20_000 },
+  can: { shared: true, limit: true, drop: true, keys: true, quiet: true, ordered: true, clientsMax: 20_000 },
   open: async ({ url }) => ({
     connect: async (_index, broken) => {
       const session = new RawSession(await BenchSocket.open(sessionUrl(url), broken, ["latchkey.v1"]), broken);
@@ -60,16 +61,16 @@ class RawSession {
     });
   }
 
-  acquire(key: string, ask: object): Promise<Held> {
+  acquire(key: string, ask: Ask): Promise<Held> {
     return new Promise((resolve, reject) => {
       const id = `a${++this.#lastId}`;
       this.#waiting.set(id, { resolve, reject, ticket: undefined });
-      this.#socket.send(JSON.stringify({ t: "acquire", id, key, ...ask }));
+      this.#socket.sendFrame(JSON.stringify({ t: "acquire", id, key, ...ask }));
     });
   }
 
-  drop(): void {
-    this.#socket.drop();
+  drop(cut?: Cut): void {
+    this.#socket.drop(cut);
   }
 
   close(): Promise<void> {
@@ -82,7 +83,12 @@ class RawSession {
       return;
     }
     if (text === "ack") return;
-    const frame = JSON.parse(text) as Frame;
+    const message = JSON.parse(text) as Frame | Frame[];
+    if (!Array.isArray(message)) this.#frame(message);
+    else for (const frame of message) this.#frame(frame);
+  }
+
+  #frame(frame: Frame): void {
     switch (frame.t) {
       case "queued": {
         const waiting = this.#waiting.get(frame.id);
@@ -97,6 +103,10 @@ class RawSession {
         return;
       case "welcome":
         return this.#welcomed();
+      case "lost":
+        // Nothing else than a lease that was asked for can expire.
+        if (frame.reason === "expired") return;
+        return this.#broken(new Error(`a lock was lost: ${frame.reason}`));
       default:
         this.#broken(new Error(`the server answered ${frame.t}`));
     }
@@ -112,7 +122,7 @@ class RawSession {
         new Promise((resolve) => {
           const release = `r${++this.#lastId}`;
           this.#releasing.set(release, resolve);
-          this.#socket.send(JSON.stringify({ t: "release", id: release, key, token }));
+          this.#socket.sendFrame(JSON.stringify({ t: "release", id: release, key, token }));
         }),
     });
   }

@@ -6,7 +6,15 @@ import { type Client, connect, httpClient, type Lock, type WebSocketConstructor 
 import type { Embedded } from "../../src/latchkey.ts";
 import { type BenchClient, type Capabilities, type Driver, type Held, nothing } from "./driver.ts";
 
-const can: Capabilities = { shared: true, limit: true, drop: false, keys: true, quiet: true, clientsMax: 20_000 };
+const can: Capabilities = {
+  shared: true,
+  limit: true,
+  drop: false,
+  keys: true,
+  quiet: true,
+  ordered: true,
+  clientsMax: 20_000,
+};
 
 /** HTTP locks live by their lease alone: longer than any row takes. */
 const TTL_MS = 120_000;
@@ -44,7 +52,7 @@ export const latchkeySocket: Driver = {
 
 export const latchkeyHttp: Driver = {
   name: "http",
-  can: { ...can, clientsMax: 128 },
+  can: { ...can, ordered: false, clientsMax: 128 },
   open: async ({ url }) => ({
     connect: async () => {
       const locks = httpClient(url);
@@ -61,7 +69,7 @@ export const latchkeyHttp: Driver = {
 /** What a program does that knows no queue: ask, wait a little, ask again. */
 export const polling: Driver = {
   name: "polling",
-  can: { ...can, quiet: false, clientsMax: 128 },
+  can: { ...can, quiet: false, ordered: false, clientsMax: 128 },
   open: async ({ url }) => ({
     connect: async () => {
       const locks = httpClient(url);

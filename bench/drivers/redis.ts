@@ -7,10 +7,18 @@ import Redlock4 from "redlock4";
 import Redlock5 from "redlock";
 import { type Capabilities, type Driver, nothing } from "./driver.ts";
 
-const can: Capabilities = { shared: false, limit: false, drop: false, keys: true, quiet: true, clientsMax: 1024 };
+const can: Capabilities = {
+  shared: false,
+  limit: false,
+  drop: false,
+  keys: true,
+  quiet: true,
+  ordered: true,
+  clientsMax: 1024,
+};
 
 /** The libraries poll. Their own pauses are left as they come. */
-const polls: Capabilities = { ...can, quiet: false, clientsMax: 128 };
+const polls: Capabilities = { ...can, quiet: false, ordered: false, clientsMax: 128 };
 
 const TTL_MS = 60_000;
 const TRIES_MAX = 1_000_000;
@@ -19,9 +27,9 @@ const TRIES_MAX = 1_000_000;
 export const redisList: Driver = {
   name: "redis-list",
   can,
-  open: async ({ url, keys }) => {
+  open: async ({ url, keys, isLaidOut = false }) => {
     const first = await createClient({ url }).connect();
-    for (const key of keys) await first.rPush(key, "lock");
+    if (!isLaidOut) for (const key of keys) await first.rPush(key, "lock");
     await first.close();
     return {
       connect: async (_index, broken) => {

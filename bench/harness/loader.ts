@@ -3,10 +3,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Figures, Job, Order, Reply, Slice } from "../load/job.ts";
-import { inRepository, program, type RuntimeName } from "../servers/kinds.ts";
+import { onCores } from "../servers/cores.ts";
+import { program, type RuntimeName } from "../servers/kinds.ts";
+import { inRepository } from "../servers/paths.ts";
 
 /** Above what any order takes: the slowest are thousands of handshakes. */
 const PATIENCE_MS = 90_000;
+
+/** How the error of an order begins that took longer. */
+export const TOO_LATE = "no answer to";
+
+/** A run starts a hundred load generators: to compile each anew would take half of the time of a quick one. */
+const COMPILED = inRepository("bench/out/compiled");
+
 const alive = new Set<ChildProcess>();
 
 process.once("exit", () => {
@@ -21,9 +30,10 @@ export class Loader {
 
   constructor(runtime: RuntimeName, isQuiet: boolean) {
     this.#isQuiet = isQuiet;
-    const [binary = "", ...args] = program(runtime);
-    const child = spawn(binary, [...args, inRepository("bench/load/worker.ts")], {
-      env: { ...process.env, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" },
+    const command = [...program(runtime), inRepository("bench/load/worker.ts")];
+    const [binary = "", ...args] = onCores("load", command);
+    const child = spawn(binary, args, {
+      env: { ...process.env, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", NODE_COMPILE_CACHE: COMPILED },
     });
     this.#child = child;
     alive.add(child);
@@ -47,8 +57,8 @@ export class Loader {
     this.#rest();
   }
 
-  async slice(ms: number, isWarmUp: boolean): Promise<Slice> {
-    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp });
+  async slice(ms: number, isWarmUp: boolean, atNs?: number): Promise<Slice> {
+    const { slice } = await this.#ask({ do: "slice", ms, isWarmUp, atNs }, ms);
     this.#rest();
     if (slice === undefined) throw new Error("the load generator gave no slice");
     return slice;
@@ -70,10 +80,11 @@ export class Loader {
     if (!this.#isQuiet) this.#child.kill("SIGSTOP");
   }
 
-  async #ask(order: Order): Promise<Extract<Reply, { ok: true }>> {
+  async #ask(order: Order, takesMs = 0): Promise<Extract<Reply, { ok: true }>> {
     if (!this.#isQuiet) this.#child.kill("SIGCONT");
     const reply = await new Promise<Reply>((resolve) => {
-      const timer = setTimeout(() => resolve({ ok: false, error: `no answer to ${order.do}` }), PATIENCE_MS);
+      const giveUp = (): void => resolve({ ok: false, error: `${TOO_LATE} ${order.do}` });
+      const timer = setTimeout(giveUp, takesMs + PATIENCE_MS);
       this.#answer = (given) => {
         clearTimeout(timer);
         this.#answer = undefined;

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
-import { program } from "../servers/kinds.ts";
+import { arePinned } from "../servers/cores.ts";
+import { program, type RuntimeName } from "../servers/kinds.ts";
 import type { Machine } from "./results.ts";
 
 export function describeMachine(): Machine {
@@ -11,11 +12,23 @@ export function describeMachine(): Machine {
     system: `${type()} ${release()}`,
     versions: {
       node: process.versions.node,
-      bun: firstLine(program("bun")[0], "--version"),
-      deno: firstLine(program("deno")[0], "--version"),
+      bun: versionOf("bun"),
+      deno: versionOf("deno"),
     },
     loadAtStart: loadavg()[0] ?? 0,
+    pinned: arePinned(),
   };
+}
+
+/** Where the processes ran, in words. */
+export function placing({ pinned }: Pick<Machine, "pinned">): string {
+  return pinned ? "servers on the first core, load generators on the others" : "clients and servers share the cores";
+}
+
+/** Without what else it says of itself. */
+function versionOf(runtime: RuntimeName): string {
+  const line = firstLine(program(runtime)[0], "--version");
+  return /\d+(\.\d+)+/.exec(line)?.[0] ?? line;
 }
 
 /** With a mark when the sources differ from it. */

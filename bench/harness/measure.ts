@@ -4,7 +4,7 @@ import { driverOf } from "../drivers/all.ts";
 import type { Capabilities } from "../drivers/driver.ts";
 import { spread } from "../figures.ts";
 import type { Slice } from "../load/job.ts";
-import type { Scenario } from "../scenarios.ts";
+import { isOnce, ownFloorOf, type Scenario, type Shape } from "../scenarios.ts";
 import type { ServerKind } from "../servers/kinds.ts";
 import type { BenchServer } from "../servers/server.ts";
 import { Party } from "./party.ts";
@@ -14,6 +14,7 @@ import { type Floor, floorOf, type Subject } from "./subjects.ts";
 export interface Turns {
   readonly rounds: number;
   readonly sliceMs: number;
+  readonly loaders: number;
 }
 
 export interface Servers {
@@ -42,17 +43,16 @@ export async function measure(
   const preparing: Promise<Pair>[] = [];
   for (const subject of subjects) {
     const why = (await whyNot(scenario, subject)) ?? (subject.server && servers.whyMissing(subject.server));
-    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers));
+    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers, turns.loaders));
     else if (why !== "") rows.push({ scenario: scenario.name, subject: subject.name, floor: undefined, skipped: why });
   }
   const pairs = await Promise.all(preparing);
   const floors = await Promise.all(controls.values());
   const parties = [...floors, ...pairs.map(({ party }) => party)];
-  if (scenario.shape !== "storm") {
+  if (!isOnce(scenario)) {
     for (const party of parties) await party.warmUp(turns.sliceMs);
   }
-  // What a storm leaves behind is one server's; there is nothing to repeat it against.
-  const rounds = scenario.shape === "storm" ? 1 : turns.rounds;
+  const rounds = isOnce(scenario) ? 1 : turns.rounds;
   for (let round = 0; round < rounds; round++) {
     for (const pair of pairs) await turn(pair, turns.sliceMs, round % 2 === 0);
   }
@@ -63,17 +63,26 @@ export async function measure(
   return rows;
 }
 
+const DROPPING: ReadonlySet<Shape> = new Set<Shape>(["drop", "crash", "storm", "reconnect", "soak"]);
+const TOLD: ReadonlySet<Shape> = new Set<Shape>(["storm", "reconnect", "soak"]);
+
 /** Empty: it makes no sense, and nobody has to hear of it. */
-async function whyNot(
-  { shape, readers, limit, keys, clients }: Scenario,
-  { driver }: Subject,
+export async function whyNot(
+  { shape, readers, limit, keys, clients, cut }: Scenario,
+  { driver, server, clientsMax: ownMax = Number.POSITIVE_INFINITY }: Subject,
 ): Promise<string | undefined> {
   const { can }: { readonly can: Capabilities } = await driverOf(driver);
-  if ((shape === "storm" || shape === "drop") && !can.drop) return "";
+  if (DROPPING.has(shape) && !can.drop) return "";
+  // Only our own servers tell what is left of those who were cut, and only our own frames can be followed by a reset.
+  const isOwn = /^(?:latchkey-|given$)/.test(server ?? "");
+  if ((TOLD.has(shape) || cut === "frame" || cut === "rst") && !isOwn) return "";
+  // Whoever polls is late by its own pause; what has no server has no queue outside of this process.
+  if (shape === "open" && (!can.quiet || server === undefined)) return "";
   if (readers > 0 && !can.shared) return "";
   if (limit !== undefined && !can.limit) return "";
   if (keys !== "hot" && !can.keys) return "";
-  return clients > can.clientsMax ? `at most ${can.clientsMax} clients` : undefined;
+  const clientsMax = Math.min(can.clientsMax, ownMax);
+  return clients > clientsMax ? `at most ${clientsMax} clients` : undefined;
 }
 
 async function prepare(
@@ -81,9 +90,10 @@ async function prepare(
   subject: Subject,
   controls: Map<string, Promise<Party>>,
   servers: Servers,
+  loaders: number,
 ): Promise<Pair> {
   const connect = async (who: Subject | Floor): Promise<Party> =>
-    Party.prepare(who, who.server && (await servers.get(who.server)), scenario);
+    Party.prepare(who, who.server && (await servers.get(who.server)), scenario, loaders);
   const floor = floorOf(subject, scenario);
   let control = floor && controls.get(floor.name);
   if (floor !== undefined && control === undefined) controls.set(floor.name, (control = connect(floor)));
@@ -113,9 +123,11 @@ function rowOf(scenario: Scenario, { subject, floor, party, timeRatios, cycleRat
   return {
     scenario: scenario.name,
     subject: subject.name,
-    floor: scenario.shape === "drop" ? "release → next" : scenario.shape === "storm" ? "acquiring them" : floor?.name,
+    floor: ownFloorOf(scenario) ?? floor?.name,
     timeRatio: spread(timeRatios),
     cycleRatio: scenario.shape === "cycles" ? spread(cycleRatios) : undefined,
     ...party.row(),
+    // Awake all the time, it takes a whole core whatever it has to do.
+    ...(scenario.shape === "open" ? { loadShare: undefined } : undefined),
   };
 }

@@ -1,13 +1,18 @@
 /** The command line. */
 
 import { parseArgs } from "node:util";
-import { fullRun, quickRun, type Run } from "../scenarios.ts";
+import { type Arrivals, type Choices, fullRun, quickRun, type Run, SOAK } from "../scenarios.ts";
+import { type SoakTurns, soakTurns } from "./soak.ts";
 import { GIVEN, type Subject, SUBJECTS } from "./subjects.ts";
 
 export interface Options {
   readonly run: Run;
   readonly subjects: readonly Subject[];
+  /** Processes that the clients of a row are split over. */
+  readonly loaders: number;
   readonly url: string | undefined;
+  /** In the place of the scenarios. */
+  readonly soak: SoakTurns | undefined;
   readonly compare: readonly [string, string] | undefined;
 }
 
@@ -16,13 +21,17 @@ export const USAGE = `npm run bench -- [options]
   --only a,b           scenarios and subjects whose names contain one of the words
   --rounds n           turns each, default 5
   --slice ms           the length of a turn, default 300 and at most 300
-  --sessions n         sessions that a drop storm cuts, default 10000
+  --loaders n          processes that the clients of a row are split over, default 1
+  --sessions n         sessions that a drop storm and a reconnect storm cut, default 10000
+  --rate n             arrivals a second in the open loop, default 50 % and 80 % of what a closed loop does
+  --arrivals kind      poisson (default) or fixed
+  --soak               a mixed load on all three runtimes, with memory and the drift of timers, for
+  --duration 1h        as long as this: 90s, 10m, 8h
   --url wss://…        measure a server that runs somewhere, in the place of our own
   --compare old new    two files of bench/out, row by row`;
 
 const SLICE_MS_MAX = 300;
-const SESSIONS_DEFAULT = 10_000;
-const SESSIONS_QUICK = 1_000;
+const DURATION_DEFAULT = "10m";
 
 /** Throws an Error that says what was expected. */
 export function readOptions(args: readonly string[]): Options {
@@ -35,15 +44,26 @@ export function readOptions(args: readonly string[]): Options {
       rounds: { type: "string" },
       slice: { type: "string" },
       sessions: { type: "string" },
+      loaders: { type: "string" },
+      rate: { type: "string" },
+      arrivals: { type: "string", default: "poisson" },
+      soak: { type: "boolean", default: false },
+      duration: { type: "string" },
       url: { type: "string" },
       compare: { type: "string" },
     },
   });
-  const sessions = whole("sessions", values.sessions) ?? (values.quick ? SESSIONS_QUICK : SESSIONS_DEFAULT);
-  const run = values.quick ? quickRun(sessions) : fullRun(sessions);
+  const choices: Choices = {
+    sessions: whole("sessions", values.sessions),
+    arrivals: arrivalsOf(values.arrivals),
+    ratePerSecond: whole("rate", values.rate),
+  };
+  const run = values.soak ? SOAK_RUN : values.quick ? quickRun(choices) : fullRun(choices);
+  if (!values.soak && values.duration !== undefined) throw new Error("--duration belongs to --soak");
   const everybody = values.url === undefined ? SUBJECTS : [GIVEN];
   const words = values.only.split(",").filter((word) => word !== "");
-  const candidates = values.quick && words.length === 0 ? everybody.filter(({ isQuick }) => isQuick) : everybody;
+  const candidates =
+    (values.quick || values.soak) && words.length === 0 ? everybody.filter(({ isQuick }) => isQuick) : everybody;
   const [other] = positionals;
   if ((values.compare === undefined) !== (other === undefined)) throw new Error("--compare needs two files");
   return {
@@ -53,7 +73,9 @@ export function readOptions(args: readonly string[]): Options {
       sliceMs: Math.min(SLICE_MS_MAX, whole("slice", values.slice) ?? run.sliceMs),
     },
     subjects: chosen(candidates, mustMatch(words, [...run.scenarios, ...everybody])),
+    loaders: whole("loaders", values.loaders) ?? 1,
     url: values.url,
+    soak: values.soak ? soakTurns(milliseconds(values.duration ?? DURATION_DEFAULT)) : undefined,
     compare: values.compare === undefined || other === undefined ? undefined : [values.compare, other],
   };
 }
@@ -68,6 +90,20 @@ function mustMatch(words: readonly string[], all: readonly { readonly name: stri
   const unknown = words.find((word) => !all.some(({ name }) => name.includes(word)));
   if (unknown === undefined) return words;
   throw new Error(`--only ${unknown} names nothing. There are: ${all.map(({ name }) => name).join("; ")}`);
+}
+
+const SOAK_RUN: Run = { scenarios: [SOAK], rounds: 1, sliceMs: 0 };
+
+function arrivalsOf(text: string): Arrivals["kind"] {
+  if (text === "poisson" || text === "fixed") return text;
+  throw new Error("--arrivals must be poisson or fixed");
+}
+
+function milliseconds(text: string): number {
+  const [, count = "", unit = ""] = /^(\d+)([smh])$/.exec(text) ?? [];
+  const ms = Number(count) * ({ s: 1_000, m: 60_000, h: 3_600_000 }[unit] ?? 0);
+  if (ms > 0) return ms;
+  throw new Error("--duration must be like 90s, 10m or 8h");
 }
 
 function whole(name: string, text: string | undefined): number | undefined {

@@ -2,11 +2,11 @@
 
 import { driverOf } from "../drivers/all.ts";
 import { spread } from "../figures.ts";
-import type { Figures, Slice } from "../load/job.ts";
-import { POLLING_SLICE_MS, type Scenario } from "../scenarios.ts";
+import type { Figures } from "../load/job.ts";
+import { LONG_SLICE_MS, type Scenario } from "../scenarios.ts";
 import { usageOf } from "../servers/proc.ts";
 import type { BenchServer } from "../servers/server.ts";
-import { Loader } from "./loader.ts";
+import { Loaders, loadersFor, type Turn } from "./loaders.ts";
 import type { Row } from "./results.ts";
 import type { Floor, Subject } from "./subjects.ts";
 
@@ -14,73 +14,102 @@ let rowCount = 0;
 
 export class Party {
   readonly name: string;
-  readonly slices: Slice[] = [];
+  readonly slices: Turn[] = [];
   error: string | undefined;
   figures: Figures | undefined;
-  readonly #loader: Loader;
+  readonly #loaders: Loaders;
   readonly #server: BenchServer | undefined;
-  readonly #isQuiet: boolean;
+  /** Whether it needs longer turns: it polls, or it got nothing done in one. */
+  #isSlow: boolean;
+  readonly #warmUpMs: number;
+  /** Grants that need no release before them. */
+  readonly #atOnce: number;
   #serverCpuMs = 0;
 
-  private constructor(name: string, loader: Loader, server: BenchServer | undefined, isQuiet: boolean) {
-    this.name = name;
-    this.#loader = loader;
+  private constructor(
+    who: Subject | Floor,
+    scenario: Scenario,
+    loaders: Loaders,
+    server: BenchServer | undefined,
+    isQuiet: boolean,
+  ) {
+    this.name = who.name;
+    this.#loaders = loaders;
     this.#server = server;
-    this.#isQuiet = isQuiet;
+    this.#isSlow = !isQuiet;
+    this.#atOnce = scenario.keys === "own" ? scenario.clients : 0;
+    this.#warmUpMs = "warmUpMs" in who ? who.warmUpMs : 0;
   }
 
   /** Connected and ready; what goes wrong stands in `error`. */
-  static async prepare(who: Subject | Floor, server: BenchServer | undefined, scenario: Scenario): Promise<Party> {
+  static async prepare(
+    who: Subject | Floor,
+    server: BenchServer | undefined,
+    scenario: Scenario,
+    loaderCount: number,
+  ): Promise<Party> {
     const { can } = await driverOf(who.driver);
-    const party = new Party(who.name, new Loader(who.load, can.quiet), server, can.quiet);
+    const loaders = new Loaders(who.load, can.quiet, loadersFor(scenario, server !== undefined, loaderCount));
+    const party = new Party(who, scenario, loaders, server, can.quiet);
     const row = `row${++rowCount}-${process.pid}`;
     const count = scenario.keys === "hot" ? 1 : scenario.keys === "own" ? scenario.clients : scenario.keys;
     const keys = Array.from({ length: count }, (_, index) => `${row}:${index}`);
     const target = { url: server?.url ?? "", row, keys };
-    await party.#try(() => party.#loader.prepare({ driver: who.driver, target, scenario, serverPid: server?.pid }));
+    await party.#try(() => party.#loaders.prepare({ driver: who.driver, target, scenario, serverPid: server?.pid }));
     return party;
   }
 
   /** A turn that does not count: what runs for the first time is slow. */
   async warmUp(ms: number): Promise<void> {
-    if (this.error === undefined) await this.#try(() => this.#loader.slice(ms, true));
+    if (this.error !== undefined) return;
+    const slice = await this.#try(() => this.#loaders.slice(Math.max(ms, this.#warmUpMs), true));
+    // With keys of their own all clients are granted at once when they begin, and never as fast again.
+    if (slice !== undefined) this.#isSlow ||= slice.scoreNs === null || slice.cycles <= this.#atOnce;
   }
 
-  async slice(ms: number): Promise<Slice | undefined> {
+  async slice(ms: number): Promise<Turn | undefined> {
     if (this.error !== undefined) return undefined;
     const before = this.#serverCpu();
-    const slice = await this.#try(() => this.#loader.slice(this.#isQuiet ? ms : Math.max(ms, POLLING_SLICE_MS), false));
+    const slice = await this.#try(() => this.#loaders.slice(this.#isSlow ? Math.max(ms, LONG_SLICE_MS) : ms, false));
     this.#serverCpuMs += this.#serverCpu() - before;
-    if (slice !== undefined) this.slices.push(slice);
+    if (slice !== undefined) {
+      this.slices.push(slice);
+      this.#isSlow ||= slice.scoreNs === null;
+    }
     return slice;
   }
 
   /** Reads the figures and ends the load generator. */
   async finish(): Promise<void> {
-    if (this.error === undefined) this.figures = await this.#try(() => this.#loader.figures());
-    this.#loader.kill();
+    if (this.error === undefined) this.figures = await this.#try(() => this.#loaders.figures());
+    this.#loaders.kill();
   }
 
   /** What this party's own turns say; the ratios are the harness's. */
   row(): Partial<Row> {
     if (this.error !== undefined) return { invalid: this.error };
     const { slices, figures } = this;
-    const sum = (of: (slice: Slice) => number): number => slices.reduce((total, slice) => total + of(slice), 0);
+    const sum = (of: (slice: Turn) => number): number => slices.reduce((total, slice) => total + of(slice), 0);
     const cycles = sum((slice) => slice.cycles);
     const loadCpuMs = sum((slice) => slice.loadCpuMs);
+    const windowMs = sum((slice) => slice.windowMs);
     return {
       cyclesPerSecond: spread(slices.map((slice) => (slice.cycles * 1000) / slice.windowMs)),
       scoreNs: spread(slices.map((slice) => slice.scoreNs ?? Number.NaN)),
-      ...(this.#server?.pid === undefined ? undefined : { serverCpuMsPer1000: (this.#serverCpuMs * 1000) / cycles }),
+      ...(this.#server?.pid === undefined
+        ? undefined
+        : { serverCpuMsPer1000: (this.#serverCpuMs * 1000) / cycles, serverShare: this.#serverCpuMs / windowMs }),
       loadCpuMsPer1000: (loadCpuMs * 1000) / cycles,
-      loadShare: loadCpuMs / sum((slice) => slice.windowMs),
+      loadShare: sum((slice) => slice.busiestCpuMs) / windowMs,
+      loaders: this.#loaders.count,
       ...(figures === undefined ? undefined : { figures }),
     };
   }
 
   #serverCpu(): number {
-    const pid = this.#server?.pid;
-    return pid === undefined ? 0 : (usageOf(pid)?.cpuMs ?? 0);
+    const { pid, helperPids = [] } = this.#server ?? {};
+    if (pid === undefined) return 0;
+    return [pid, ...helperPids].reduce((sum, each) => sum + (usageOf(each)?.cpuMs ?? 0), 0);
   }
 
   async #try<T>(run: () => Promise<T>): Promise<T | undefined> {

@@ -1,6 +1,6 @@
 /** Servers: each is started when it is first needed, and all are ended together. */
 
-import { type ServerKind, start, whyMissing } from "../servers/kinds.ts";
+import { isBrief, type ServerKind, start, whyMissing } from "../servers/kinds.ts";
 import type { BenchServer } from "../servers/server.ts";
 import type { Servers } from "./measure.ts";
 
@@ -23,10 +23,19 @@ export class ServerPool implements Servers, AsyncDisposable {
     return server;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    const servers = [...this.#running.values()];
-    this.#running.clear();
-    for (const server of servers) {
+  /** A scenario is over: ends those that must not see the next one. */
+  endScenario(): Promise<void> {
+    return this.#stop(isBrief);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stop(() => true);
+  }
+
+  async #stop(isMeant: (kind: ServerKind) => boolean): Promise<void> {
+    for (const [kind, server] of this.#running) {
+      if (!isMeant(kind)) continue;
+      this.#running.delete(kind);
       // One that never started has been told of where it was asked for.
       const running = await server.catch(() => undefined);
       await running?.stop();

@@ -1,7 +1,7 @@
 /** What a run leaves behind. The shape of bench/out/<run>.json. */
 
 import type { Spread } from "../figures.ts";
-import type { Figures } from "../load/job.ts";
+import type { Figures, Gauges, Summary } from "../load/job.ts";
 import type { Scenario } from "../scenarios.ts";
 
 export interface Row {
@@ -21,9 +21,43 @@ export interface Row {
   readonly cycleRatio?: Spread | undefined;
   readonly serverCpuMsPer1000?: number | undefined;
   readonly loadCpuMsPer1000?: number | undefined;
-  /** How much of its core the load generator used: near 1 it is the bottleneck. */
+  /** How much of a core the load generator used, of several the busiest. */
   readonly loadShare?: number | undefined;
+  /** How much of a core the server used; more than 1 where it has more than one. */
+  readonly serverShare?: number | undefined;
+  /** Load generators that shared the clients. */
+  readonly loaders?: number;
   readonly figures?: Figures;
+  readonly soak?: Soak;
+}
+
+/** A soak, one sample for each of its intervals. */
+export interface Soak {
+  readonly samples: readonly SoakSample[];
+  readonly verdict: Verdict;
+}
+
+export interface SoakSample {
+  /** The end of the interval, from the beginning of the soak. */
+  readonly atMs: number;
+  /** Of the server; undefined for one that runs elsewhere. */
+  readonly residentBytes: number | undefined;
+  readonly gauges: Gauges;
+  readonly cyclesPerSecond: number;
+  /** How late the next in line was granted after a lease had ended, ns; null: none ended. */
+  readonly lateness: Summary | null;
+  readonly early: number;
+  readonly crashes: number;
+}
+
+export interface Verdict {
+  /** The slope through the second half, when what is filled once has been filled. */
+  readonly bytesPerHour: number | undefined;
+  /** Even the least of the last quarter is above the most of the one before. Undefined: too short to tell. */
+  readonly isGrowing: boolean | undefined;
+  /** p99 of the lateness: the medians of the first and of the last quarter of the samples, ns. */
+  readonly latenessNs: { readonly first: number; readonly last: number } | undefined;
+  readonly early: number;
 }
 
 export interface Machine {
@@ -33,6 +67,8 @@ export interface Machine {
   readonly system: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly loadAtStart: number;
+  /** The server has a core to itself, the load generators the others. */
+  readonly pinned: boolean;
 }
 
 export interface Results {
@@ -43,6 +79,8 @@ export interface Results {
   readonly scenarios: readonly Scenario[];
   readonly rounds: number;
   readonly sliceMs: number;
+  /** Absent from files that are older than the option: 1. */
+  readonly loaders?: number;
   readonly rows: readonly Row[];
   readonly notes: readonly string[];
 }

@@ -1,7 +1,7 @@
 /** Who is measured: a driver, the server it talks to, and the floor that it is set against. */
 
-import type { RuntimeName, ServerKind } from "../servers/kinds.ts";
-import type { Scenario } from "../scenarios.ts";
+import { HOSTS, type HostName, type RuntimeName, RUNTIMES, type ServerKind } from "../servers/kinds.ts";
+import { ownFloorOf, type Scenario } from "../scenarios.ts";
 
 export interface Subject {
   readonly name: string;
@@ -10,8 +10,12 @@ export interface Subject {
   readonly server: ServerKind | "given" | undefined;
   /** What runs the load generator. */
   readonly load: RuntimeName;
-  readonly floor: RuntimeName;
+  readonly floor: HostName;
   readonly isQuick: boolean;
+  /** Before the first turn, where the server's compiler takes its time. Default: a turn. */
+  readonly warmUpMs?: number;
+  /** Where it is fewer than the driver's. */
+  readonly clientsMax?: number;
 }
 
 export interface Floor {
@@ -21,16 +25,17 @@ export interface Floor {
   readonly load: RuntimeName;
 }
 
-const RUNTIMES: readonly RuntimeName[] = ["bun", "deno", "node"];
-
 /** Peers are set against the fastest floor. */
 const FASTEST: RuntimeName = "bun";
 
+/** Each grant after a wait is held back there for 20 ms (src/workers/delivery.ts): a drain of 128 would take seconds. */
+const SLOW_HTTP: Subject = { ...served("workerd", "http", false), clientsMax: 16 };
+
 export const SUBJECTS: readonly Subject[] = [
-  ...RUNTIMES.flatMap((runtime) => [
-    served(runtime, "ws-raw", true),
-    served(runtime, "ws", runtime === "bun"),
-    served(runtime, "http", false),
+  ...HOSTS.flatMap((host) => [
+    served(host, "ws-raw", host !== "workerd"),
+    served(host, "ws", host === "bun"),
+    host === "workerd" ? SLOW_HTTP : served(host, "http", false),
   ]),
   ...RUNTIMES.map((runtime): Subject => ({
     name: `${runtime} in-process`,
@@ -42,10 +47,14 @@ export const SUBJECTS: readonly Subject[] = [
   })),
   { ...served("bun", "polling", false), name: "polling (bun http)" },
   peer("redis-list", "redis"),
+  peer("redis-lua", "redis"),
   peer("redis-semaphore", "redis"),
   peer("redlock5", "redis"),
   peer("redlock4", "redis"),
+  peer("upstash-lock", "upstash"),
   peer("postgres", "postgres"),
+  peer("etcd", "etcd"),
+  { ...peer("zookeeper", "zookeeper"), warmUpMs: 3_000 },
 ];
 
 /** A server that runs somewhere: through hand-written frames, set against our own floor on Node, for want of its own. */
@@ -58,9 +67,10 @@ export const GIVEN: Subject = {
   isQuick: true,
 };
 
-/** What a subject's row of a scenario is a multiple of. A drop brings its own floor: the hand-off by release. */
-export function floorOf(subject: Subject, { floor, shape }: Scenario): Floor | undefined {
-  if (shape === "drop") return undefined;
+/** The process beside it that a subject's row is a multiple of, or whose memory the row's is compared with (storm). */
+export function floorOf(subject: Subject, scenario: Scenario): Floor | undefined {
+  const { floor, shape } = scenario;
+  if (shape !== "storm" && ownFloorOf(scenario) !== undefined) return undefined;
   if (subject.server === undefined) {
     return shape === "storm"
       ? undefined
@@ -69,8 +79,8 @@ export function floorOf(subject: Subject, { floor, shape }: Scenario): Floor | u
   return { name: `${floor} on ${subject.floor}`, driver: floor, server: `floor-${subject.floor}`, load: "node" };
 }
 
-function served(runtime: RuntimeName, driver: string, isQuick: boolean): Subject {
-  return { name: `${runtime} ${driver}`, driver, server: `latchkey-${runtime}`, load: "node", floor: runtime, isQuick };
+function served(host: HostName, driver: string, isQuick: boolean): Subject {
+  return { name: `${host} ${driver}`, driver, server: `latchkey-${host}`, load: "node", floor: host, isQuick };
 }
 
 function peer(driver: string, server: ServerKind): Subject {

@@ -44,3 +44,9 @@ export class Gate {
 export function monotonicNs(): number {
   return performance.now() * 1e6;
 }
+
+export async function timed<T>(run: () => Promise<T>): Promise<{ readonly result: T; readonly ns: number }> {
+  const began = monotonicNs();
+  const result = await run();
+  return { result, ns: monotonicNs() - began };
+}

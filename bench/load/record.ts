@@ -1,6 +1,7 @@
 /** Who got which key when, and whether anybody had it who must not. */
 
 import { distinctInWindow, inversions, jain, median, relativeDeviation, returns } from "../figures.ts";
+import type { Shape } from "../scenarios.ts";
 import type { Fairness, Hold } from "./job.ts";
 import { Times } from "./summary.ts";
 
@@ -9,6 +10,8 @@ interface Key {
   shared: number;
   lastHolder: number | undefined;
   releasedAtNs: number | undefined;
+  /** The last holder was cut, and did not let go. */
+  wasCut: boolean;
   /** In the order of the grants. */
   readonly holders: number[];
   readonly ticketed: Ticketed[];
@@ -30,6 +33,8 @@ export interface Granted {
   /** The place in the order of sending. */
   readonly ask: number;
   readonly askedAtNs: number;
+  /** When the lock was wanted: earlier than it was asked for where the client that asks was late. */
+  readonly wantedAtNs: number;
   readonly atNs: number;
   readonly ticket: number | undefined;
   readonly fence: number | undefined;
@@ -44,10 +49,15 @@ const TIMELINE_MAX = 400;
 const GRANTS_MIN = 8;
 
 export class Record {
+  /** After a release. */
   handOffs: Times = new Times();
+  /** After the holder was cut. */
+  cutHandOffs: Times = new Times();
   waits: Times = new Times();
   /** Of the current slice. */
   scores: number[] = [];
+  /** Of the current slice: hand-offs from a holder that was cut. */
+  cutScores: number[] = [];
   /** Of the current slice: whole passes of a drain. */
   passes: number[] = [];
   cycles = 0;
@@ -56,30 +66,41 @@ export class Record {
   timeline: Hold[] = [];
   readonly #keys = new Map<string, Key>();
   readonly #grants: number[];
-  readonly #hasOwnKeys: boolean;
+  readonly #scoresWaits: boolean;
+  readonly #rememberedMax: number;
   #selfHandOffs = 0;
   #handOffCount = 0;
 
-  constructor(clients: number, hasOwnKeys: boolean) {
+  /** `scoresWaits`: what a slice is about is the wait, not the hand-off. */
+  constructor(clients: number, scoresWaits: boolean, rememberedMax: number = REMEMBERED_MAX) {
     this.#grants = Array.from({ length: clients }, () => 0);
-    this.#hasOwnKeys = hasOwnKeys;
+    this.#scoresWaits = scoresWaits;
+    this.#rememberedMax = rememberedMax;
   }
 
   beginSlice(): void {
     this.scores = [];
+    this.cutScores = [];
     this.passes = [];
     this.cycles = 0;
     this.timeline = [];
   }
 
+  /** What the current slice is about. */
+  scoresOf(shape: Shape): readonly number[] {
+    if (shape === "drain") return this.passes;
+    return shape === "drop" || shape === "crash" ? this.cutScores : this.scores;
+  }
+
   /** Forgets all times so far, not who had what: code that ran for the first time was slow. */
   forgetTimes(): void {
     this.handOffs = new Times();
+    this.cutHandOffs = new Times();
     this.waits = new Times();
   }
 
   granted(granted: Granted): void {
-    const { client, askedAtNs, atNs, ask, ticket, fence } = granted;
+    const { client, askedAtNs, wantedAtNs, atNs, ask, ticket, fence } = granted;
     const key = this.#key(granted.key);
     this.#enter(key, granted);
     this.#grants[client] = (this.#grants[client] ?? 0) + 1;
@@ -92,25 +113,25 @@ export class Record {
     }
     if (granted.isTimed) {
       this.cycles += 1;
-      this.waits.add(atNs - askedAtNs);
-      if (isHandOff) this.handOffs.add(atNs - releasedAtNs);
-      if (this.#hasOwnKeys) this.scores.push(atNs - askedAtNs);
-      else if (isHandOff) this.scores.push(atNs - releasedAtNs);
+      this.waits.add(atNs - wantedAtNs);
+      if (this.#scoresWaits) this.scores.push(atNs - wantedAtNs);
+      if (isHandOff) this.#handedOff(key, atNs - releasedAtNs);
     }
     key.releasedAtNs = undefined;
     key.lastHolder = client;
-    if (key.holders.length >= REMEMBERED_MAX) return;
+    if (key.holders.length >= this.#rememberedMax) return;
     key.holders.push(client);
     // Readers are granted together, and their news are read in any order: the fence knows which was first.
     if (ticket !== undefined) key.ticketed.push({ ticket, ask, fence: fence ?? key.ticketed.length });
   }
 
   /** Must be told before the service is, so that what the service does of it can only be later. */
-  releasing(granted: Granted, atNs: number): void {
+  releasing(granted: Granted, atNs: number, wasCut = false): void {
     const key = this.#key(granted.key);
     if (granted.isShared) key.shared -= 1;
     else key.exclusive -= 1;
     key.releasedAtNs = atNs;
+    key.wasCut = wasCut;
     if (this.timeline.length < TIMELINE_MAX) {
       this.timeline.push([granted.client, granted.atNs / 1e6, atNs / 1e6]);
     }
@@ -128,7 +149,8 @@ export class Record {
       jain: mean(grants) < GRANTS_MIN ? null : jain(grants),
       relativeDeviation: relativeDeviation(grants),
       maxByMin: least === 0 ? null : Math.max(...grants) / least,
-      starved: grants.filter((count) => count === 0).length,
+      // Not those for whom there were no grants: a slow service is not an unfair one.
+      starved: grants.filter((count) => count === 0).length - Math.max(0, grants.length - total(grants)),
       selfShare: this.#handOffCount === 0 ? 0 : this.#selfHandOffs / this.#handOffCount,
       returnsAfter: finite(median(returns(holders))),
       distinct: finite(distinctInWindow(holders, grants.length)),
@@ -143,6 +165,11 @@ export class Record {
     };
   }
 
+  #handedOff({ wasCut }: Key, ns: number): void {
+    (wasCut ? this.cutHandOffs : this.handOffs).add(ns);
+    if (!this.#scoresWaits) (wasCut ? this.cutScores : this.scores).push(ns);
+  }
+
   #enter(key: Key, { isShared, limit }: Granted): void {
     if (isShared) key.shared += 1;
     else key.exclusive += 1;
@@ -153,7 +180,7 @@ export class Record {
   #key(name: string): Key {
     let key = this.#keys.get(name);
     if (key === undefined) {
-      const never = { lastHolder: undefined, releasedAtNs: undefined };
+      const never = { lastHolder: undefined, releasedAtNs: undefined, wasCut: false };
       key = { exclusive: 0, shared: 0, ...never, holders: [], ticketed: [] };
       this.#keys.set(name, key);
     }

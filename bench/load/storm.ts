@@ -8,13 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchClient } from "../drivers/driver.ts";
 import { usageOf } from "../servers/proc.ts";
 import type { Crew } from "./crew.ts";
-import { monotonicNs } from "./gate.ts";
+import { timed } from "./gate.ts";
 import type { Storm } from "./job.ts";
+import { untilEmpty } from "../servers/view.ts";
 
 /** One session in this many waits, for as many keys. */
 const CLAIMS_PER_WAITER = 100;
 const SETTLE_MS = 300;
-const EMPTY_MS_MAX = 20_000;
 
 export async function storm(crew: Crew): Promise<Storm> {
   const { scenario, driver, job, record } = crew;
@@ -37,6 +37,7 @@ export async function storm(crew: Crew): Promise<Storm> {
   const waits = job.target.keys.slice(0, sessions).map(async (key, index) => {
     await (waiters[index % waiters.length] as BenchClient).acquire(key, {});
     granted += 1;
+    crew.steps += 1;
   });
   // The answer to a later frame shows that the earlier ones have been served.
   for (const [index, waiter] of waiters.entries()) await waiter.acquire(`${job.target.row}:barrier${index}`, {});
@@ -44,15 +45,15 @@ export async function storm(crew: Crew): Promise<Storm> {
   record.violations += granted;
 
   const cut = await timed(() => {
-    for (const [index, { granted: hold }] of taken.entries()) {
-      record.releasing(hold, crew.gate.nowNs());
-      crew.clients[index]?.drop();
-    }
+    for (const hold of taken) crew.crash(hold);
     return Promise.all(waits);
   });
   record.cycles = sessions;
   record.scores = [cut.ns];
-  const emptied = await timed(() => untilEmpty(crew, waiters));
+  const emptied = await timed(() => {
+    for (const waiter of waiters) waiter.drop();
+    return untilEmpty(job.target.url);
+  });
   return {
     sessions,
     acquireMs: acquireNs.ns / 1e6,
@@ -62,32 +63,6 @@ export async function storm(crew: Crew): Promise<Storm> {
     ...bytesPerHolder("bytesPerHolder"),
     ...bytesPerWaiter("bytesPerWaiter"),
   };
-}
-
-/** Cuts those who are left, and asks the server until it knows of nobody. */
-async function untilEmpty(crew: Crew, waiters: readonly BenchClient[]): Promise<void> {
-  for (const waiter of waiters) waiter.drop();
-  const until = monotonicNs() + EMPTY_MS_MAX * 1e6;
-  const url = new URL("/metrics", crew.job.target.url);
-  url.protocol = url.protocol.replace("ws", "http");
-  let left = "";
-  while (monotonicNs() < until) {
-    const page = await (await fetch(url)).text();
-    left = ["sessions", "keys"].map((name) => `${name} ${gauge(page, name)}`).join(", ");
-    if (left === "sessions 0, keys 0") return;
-    await sleep(2);
-  }
-  throw new Error(`something was left behind: ${left}`);
-}
-
-function gauge(page: string, name: string): number {
-  return Number(new RegExp(`^latchkey_${name} (\\d+)`, "m").exec(page)?.[1] ?? Number.NaN);
-}
-
-async function timed<T>(run: () => Promise<T>): Promise<{ readonly result: T; readonly ns: number }> {
-  const began = monotonicNs();
-  const result = await run();
-  return { result, ns: monotonicNs() - began };
 }
 
 /** Resident memory grows in steps and is given back late: what it says of thousands together is rough, of one nothing. */

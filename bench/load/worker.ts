@@ -4,89 +4,80 @@ import { createInterface } from "node:readline";
 import { driverOf } from "../drivers/all.ts";
 import { median } from "../figures.ts";
 import { Crew } from "./crew.ts";
-import { startCycles } from "./cycles.ts";
-import { drain } from "./drain.ts";
-import { dropAndRelease } from "./drop.ts";
-import type { Figures, Job, Order, Reply, Slice, Storm } from "./job.ts";
-import { storm } from "./storm.ts";
+import type { Figures, Job, Order, Reply, Slice } from "./job.ts";
+import { untilMachineNs } from "./log.ts";
+import { connectsItself, type Course, courseOf } from "./shapes.ts";
+import { orStuck } from "./stuck.ts";
 
 class Worker {
   readonly #crew: Crew;
-  readonly #turn: (ms: number) => Promise<number | undefined>;
-  #storm: Storm | undefined;
+  readonly #course: Course;
 
-  private constructor(crew: Crew) {
+  private constructor(crew: Crew, course: Course) {
     this.#crew = crew;
-    this.#turn = this.#turnOf(crew);
+    this.#course = course;
   }
 
   static async prepare(job: Job): Promise<Worker> {
     const driver = await driverOf(job.driver);
     const crew = new Crew(job, driver, await driver.open(job.target));
-    // How long connecting takes is part of what a storm does.
-    if (job.scenario.shape !== "storm") await crew.connect();
-    return new Worker(crew);
+    if (!connectsItself(crew)) await crew.connect();
+    return new Worker(crew, await courseOf(crew));
   }
 
-  async slice(ms: number, isWarmUp: boolean): Promise<Slice> {
-    const { record, gate } = this.#crew;
+  async slice(ms: number, isWarmUp: boolean, atNs: number | undefined): Promise<Slice> {
+    const { record, gate, log } = this.#crew;
+    if (atNs !== undefined) await untilMachineNs(atNs);
     record.beginSlice();
     const before = process.cpuUsage();
     const beganNs = gate.nowNs();
-    const againstNs = await this.#turn(ms);
+    const againstNs = await this.#orStuck(() => this.#course.turn(ms));
     const cpu = process.cpuUsage(before);
     const windowMs = (gate.nowNs() - beganNs) / 1e6;
     const { error } = this.#crew;
     if (error !== undefined) throw error;
     const { cycles } = record;
-    const scores = record.passes.length > 0 ? record.passes : record.scores;
-    if (isWarmUp) record.forgetTimes();
+    const scores = record.scoresOf(this.#crew.scenario.shape);
+    if (isWarmUp) {
+      record.forgetTimes();
+      this.#course.forget?.();
+    }
     return {
       windowMs,
       cycles,
       scoreNs: scores.length === 0 ? null : median(scores),
       ...(againstNs === undefined ? undefined : { againstNs }),
       loadCpuMs: (cpu.user + cpu.system) / 1000,
+      ...this.#course.slice?.(),
+      ...(log && { log: log.take() }),
     };
   }
 
-  figures(): Figures {
-    const { record, clients, scenario, error } = this.#crew;
-    if (error !== undefined) throw error;
+  async figures(): Promise<Figures> {
+    const { record, clients, scenario } = this.#crew;
+    if (this.#crew.error === undefined) await this.#orStuck(async () => this.#course.end?.());
+    if (this.#crew.error !== undefined) throw this.#crew.error;
     const bytes = clients.reduce((sum, client) => sum + (client.bytes ?? 0), 0);
+    const isFair = scenario.shape === "cycles" || scenario.shape === "crash";
     return {
       handOff: record.handOffs.summary(),
+      cutHandOff: record.cutHandOffs.summary(),
       wait: record.waits.summary(),
-      fairness: scenario.shape === "cycles" ? record.fairness() : null,
+      fairness: isFair ? record.fairness() : null,
       violations: record.violations,
+      grants: record.grantCount,
       bytesPerCycle: bytes === 0 || scenario.shape !== "cycles" ? null : bytes / record.grantCount,
       timeline: record.timeline,
-      storm: this.#storm ?? null,
+      storm: null,
+      reconnect: null,
+      sendLateness: null,
+      ...this.#course.figures?.(),
     };
   }
 
-  #turnOf(crew: Crew): (ms: number) => Promise<number | undefined> {
-    switch (crew.scenario.shape) {
-      case "cycles": {
-        const run = startCycles(crew);
-        return async (ms) => {
-          await run(ms);
-          return undefined;
-        };
-      }
-      case "drain":
-        return async (ms) => {
-          await drain(crew, ms);
-          return undefined;
-        };
-      case "drop":
-        return (ms) => dropAndRelease(crew, ms);
-      case "storm":
-        return async () => {
-          this.#storm = await storm(crew);
-          return (this.#storm.acquireMs ?? Number.NaN) * 1e6;
-        };
-    }
+  #orStuck<T>(run: () => Promise<T>): Promise<T> {
+    const crew = this.#crew;
+    return Promise.race([orStuck(run, () => crew.steps), crew.failed]);
   }
 }
 
@@ -95,12 +86,14 @@ let worker: Worker | undefined;
 async function serve(order: Order): Promise<Reply> {
   if (order.do === "prepare") {
     worker = await Worker.prepare(order.job);
+    // It would be written at the end, but this process is killed. Only Node has it.
+    process.getBuiltinModule("node:module").flushCompileCache?.();
     return { ok: true };
   }
   if (worker === undefined) throw new Error("nothing is prepared");
   return order.do === "slice"
-    ? { ok: true, slice: await worker.slice(order.ms, order.isWarmUp) }
-    : { ok: true, figures: worker.figures() };
+    ? { ok: true, slice: await worker.slice(order.ms, order.isWarmUp, order.atNs) }
+    : { ok: true, figures: await worker.figures() };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

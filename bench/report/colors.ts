@@ -10,15 +10,22 @@ const FIXED: Readonly<Record<string, string>> = {
   "node ws-raw": "#15803d",
   "node ws": "#22c55e",
   "node http": "#86efac",
+  "workerd ws-raw": "#a16207",
+  "workerd ws": "#eab308",
+  "workerd http": "#fde047",
   "bun in-process": "#9a3412",
   "deno in-process": "#1e3a8a",
   "node in-process": "#14532d",
   "polling (bun http)": "#78716c",
   "redis-list": "#dc2626",
+  "redis-lua": "#fb7185",
   "redis-semaphore": "#f472b6",
   redlock5: "#a21caf",
   redlock4: "#7c3aed",
+  "upstash-lock": "#10b981",
   postgres: "#0e7490",
+  etcd: "#06b6d4",
+  zookeeper: "#4d7c0f",
 };
 
 export function colorOf(subject: string): string {
@@ -27,9 +34,10 @@ export function colorOf(subject: string): string {
   if (subject.endsWith(" bun")) return "#e7a77f";
   if (subject.endsWith(" deno")) return "#8fb0ea";
   if (subject.endsWith(" node")) return "#8cc79f";
+  if (subject.endsWith(" workerd")) return "#e3c56b";
   return "#64748b";
 }
 
 export function isFloor(subject: string): boolean {
-  return / on (?:bun|deno|node)$/.test(subject);
+  return / on (?:bun|deno|node|workerd)$/.test(subject);
 }

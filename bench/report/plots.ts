@@ -1,8 +1,10 @@
 /** The pictures of a report. Each returns nothing where there is nothing to show. */
 
-import type { Row } from "../harness/results.ts";
+import type { Row, SoakSample } from "../harness/results.ts";
+import type { Summary } from "../load/job.ts";
 import type { Scenario } from "../scenarios.ts";
 import { colorOf, isFloor } from "./colors.ts";
+import { clock } from "./soak.ts";
 import { bar, FRAME, line, linearScale, logScale, plot, short } from "./svg.ts";
 
 const LEFT = FRAME.left;
@@ -10,14 +12,19 @@ const RIGHT = FRAME.width - FRAME.right;
 const TOP = FRAME.top;
 const FOOT = FRAME.height - FRAME.bottom;
 
-/** Up to three nines: the share of the hand-offs that took at most so long. */
-export function handOffs(rows: readonly Row[]): string {
-  const curves = rows.flatMap((row) => {
-    const summary = row.figures?.handOff;
-    return summary === null || summary === undefined
+export interface Distribution {
+  readonly subject: string;
+  readonly summary: Summary | null | undefined;
+  readonly isDashed: boolean;
+}
+
+/** Up to three nines: the share of all that took at most so long. */
+export function distributions(xTitle: string, given: readonly Distribution[]): string {
+  const curves = given.flatMap(({ subject, summary, isDashed }) =>
+    summary === null || summary === undefined
       ? []
-      : [{ row, points: summary.curve.filter(([share]) => share <= 0.999) }];
-  });
+      : [{ subject, isDashed, points: summary.curve.filter(([share]) => share <= 0.999) }],
+  );
   if (curves.length === 0) return "";
   const y = logScale(
     curves.flatMap(({ points }) => points.map(([, ns]) => ns / 1000)),
@@ -27,16 +34,16 @@ export function handOffs(rows: readonly Row[]): string {
   // Equal room for each nine, as the tail is what people wait for.
   const place = (share: number): number => -Math.log10(1 - Math.min(share, 0.999));
   const x = { ticks: [0, 0.5, 0.9, 0.99, 0.999], at: (share: number) => LEFT + (place(share) / 3) * (RIGHT - LEFT) };
-  const marks = curves.map(({ row, points }) =>
+  const marks = curves.map(({ subject, isDashed, points }) =>
     line(
       points.map(([share, ns]) => [x.at(share), y.at(ns / 1000)] as const),
-      colorOf(row.subject),
-      isFloor(row.subject),
-      row.subject,
+      colorOf(subject),
+      isDashed,
+      subject,
     ),
   );
   const xLabel = (share: number): string => (share === 0 ? "fastest" : `${Number((share * 100).toFixed(1))} %`);
-  return plot({ x, y, xTitle: "share of the hand-offs", yTitle: "µs, log", xLabel }, marks);
+  return plot({ x, y, xTitle, yTitle: "µs, log", xLabel }, marks);
 }
 
 /** Cycles a second on one hot key, by the number of clients. */
@@ -127,7 +134,31 @@ export function timeline(row: Row): string {
   return plot({ x, y: { ...y, ticks: [] }, xTitle: "ms", yTitle: `${clients} clients` }, marks, frame);
 }
 
-/** Time as a multiple of the floor, with the range over the rounds. */
+/** Something of each interval of a soak. `of` is undefined where it is not known. */
+export function overTime(rows: readonly Row[], yTitle: string, of: (sample: SoakSample) => number | undefined): string {
+  const series = rows.map(({ subject, soak }) => ({
+    subject,
+    points: (soak?.samples ?? []).flatMap((sample) => {
+      const value = of(sample);
+      return value === undefined ? [] : [[sample.atMs, value] as const];
+    }),
+  }));
+  const all = series.flatMap(({ points }) => points);
+  if (all.length < 2) return "";
+  const x = linearScale(0, Math.max(...all.map(([atMs]) => atMs)), LEFT, RIGHT);
+  const y = linearScale(0, Math.max(...all.map(([, value]) => value)), FOOT, TOP);
+  const marks = series.map(({ subject, points }) =>
+    line(
+      points.map(([atMs, value]) => [x.at(atMs), y.at(value)] as const),
+      colorOf(subject),
+      false,
+      subject,
+    ),
+  );
+  return plot({ x, y, xTitle: "time", yTitle, xLabel: clock }, marks);
+}
+
+/** Time as a multiple of whatever it is set against, with the range over the rounds. */
 export function ratios(rows: readonly Row[]): string {
   const found = rows.flatMap((row) => (row.timeRatio === undefined ? [] : [{ row, spread: row.timeRatio }]));
   if (found.length === 0) return "";
@@ -139,11 +170,16 @@ export function ratios(rows: readonly Row[]): string {
     const y = frame.top + 8 + index * 24;
     const from = x.at(Math.min(1, spread.median));
     const to = x.at(Math.max(1, spread.median));
-    return `${bar(from, y, to - from, 14, colorOf(row.subject), row.subject)}
-<line class="range" x1="${x.at(spread.min)}" x2="${x.at(spread.max)}" y1="${y + 7}" y2="${y + 7}"/>
+    return bar(from, y, to - from, 14, colorOf(row.subject), row.subject);
+  });
+  const labels = sorted.map(({ row, spread }, index) => {
+    const y = frame.top + 8 + index * 24;
+    const right = Math.max(x.at(spread.max), x.at(1));
+    return `<line class="range" x1="${x.at(spread.min)}" x2="${x.at(spread.max)}" y1="${y + 7}" y2="${y + 7}"/>
 <text x="${frame.left - 8}" y="${y + 7}" dy="0.32em" text-anchor="end">${row.subject}</text>
-<text class="value" x="${x.at(spread.max) + 6}" y="${y + 7}" dy="0.32em">${spread.median.toFixed(2)}</text>`;
+<text class="value" x="${right + 6}" y="${y + 7}" dy="0.32em">${spread.median.toFixed(2)}</text>`;
   });
   const y = { ticks: [], at: () => 0 };
-  return plot({ x, y, xTitle: "× the floor, log (line: range over the rounds)", yTitle: "" }, marks, frame);
+  const axes = { x, y, xTitle: "×, log", yTitle: "" };
+  return plot(axes, marks, frame, labels);
 }

@@ -15,19 +15,20 @@ export interface Frame {
   readonly bottom: number;
 }
 
-export const FRAME: Frame = { width: 640, height: 300, left: 62, right: 14, top: 14, bottom: 42 };
+export const FRAME: Frame = { width: 640, height: 300, left: 62, right: 22, top: 14, bottom: 42 };
 
-/** From the smallest to the largest value, a decade after the other, with 1, 2 and 5 as ticks where there is room. */
+/** From the smallest to the largest value, a decade after the other, with as many ticks as there is room for. */
 export function logScale(values: readonly number[], from: number, to: number): Scale {
   const positive = values.filter((value) => Number.isFinite(value) && value > 0);
   const low = Math.log10(Math.min(...positive));
   const high = Math.max(Math.log10(Math.max(...positive)), low + 0.1);
-  const steps = high - low > 3 ? [1] : [1, 2, 5];
+  const steps = high - low > 3 ? [1] : high - low > 0.6 ? [1, 2, 5] : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
   const decades = Array.from({ length: Math.ceil(high) - Math.floor(low) + 1 }, (_, index) => Math.floor(low) + index);
   const ticks = decades
     .flatMap((decade) => steps.map((step) => step * 10 ** decade))
     .filter((tick) => Math.log10(tick) >= low - 1e-9 && Math.log10(tick) <= high + 1e-9);
-  const at = (value: number): number => from + ((Math.log10(Math.max(value, 1e-9)) - low) / (high - low)) * (to - from);
+  const at = (value: number): number =>
+    from + ((Math.max(Math.log10(Math.max(value, 1e-9)), low) - low) / (high - low)) * (to - from);
   return { ticks, at };
 }
 
@@ -49,7 +50,13 @@ export interface Axes {
   readonly yLabel?: (value: number) => string;
 }
 
-export function plot(axes: Axes, marks: readonly string[], frame: Frame = FRAME): string {
+/** `labels` are drawn above the marks, in the colors of the text. */
+export function plot(
+  axes: Axes,
+  marks: readonly string[],
+  frame: Frame = FRAME,
+  labels: readonly string[] = [],
+): string {
   const { width, height, left, right, top, bottom } = frame;
   const xLabel = axes.xLabel ?? short;
   const yLabel = axes.yLabel ?? short;
@@ -61,12 +68,12 @@ export function plot(axes: Axes, marks: readonly string[], frame: Frame = FRAME)
     }),
     ...axes.x.ticks.map((tick) => {
       const x = axes.x.at(tick).toFixed(1);
-      return `<line class="grid" x1="${x}" x2="${x}" y1="${top}" y2="${foot}"/><text x="${x}" y="${foot + 16}" text-anchor="middle">${xLabel(tick)}</text>`;
+      return `<line class="grid" x1="${x}" x2="${x}" y1="${top}" y2="${foot}"/><text x="${x}" y="${foot + 18}" text-anchor="middle">${xLabel(tick)}</text>`;
     }),
   ];
   const titles = `<text class="title" x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${escape(axes.xTitle)}</text>
 <text class="title" transform="translate(13 ${(top + foot) / 2}) rotate(-90)" text-anchor="middle">${escape(axes.yTitle)}</text>`;
-  return `<svg viewBox="0 0 ${width} ${height}" role="img">${grid.join("")}${titles}${marks.join("")}</svg>`;
+  return `<svg viewBox="0 0 ${width} ${height}" style="max-width:${width}px" role="img">${grid.join("")}${titles}<g class="marks">${marks.join("")}</g>${labels.join("")}</svg>`;
 }
 
 export function line(

@@ -14,7 +14,8 @@ export function micros(ns: number | null | undefined): string {
 
 export function ratio(value: number | null | undefined): string {
   if (value === null) return "∞";
-  return number(value, value !== undefined && value >= 10 ? 1 : 2);
+  if (value === undefined) return "";
+  return number(value, value >= 10 ? 1 : value >= 0.1 ? 2 : 4);
 }
 
 export function kibibytes(bytes: number | null | undefined): string {

@@ -1,42 +1,37 @@
 /** The servers that the harness can start, by name. */
 
-import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { type BenchServer, freePort, startServer, temporaryFolder, type User } from "./server.ts";
+import { inRepository } from "./paths.ts";
+import { PEER_SERVERS, type PeerKind } from "./peers.ts";
+import { type BenchServer, startServer, temporaryFolder } from "./server.ts";
+import { startFloorOnWorkerd } from "./workerd.ts";
 
+/** What can run a program of ours, and so generate load. */
 export const RUNTIMES = ["bun", "deno", "node"] as const;
 export type RuntimeName = (typeof RUNTIMES)[number];
 
-export type ServerKind =
-  | `latchkey-${RuntimeName}`
-  | `floor-${RuntimeName}`
-  | `http-${RuntimeName}`
-  | "redis"
-  | "postgres";
+/** What can serve locks. */
+export const HOSTS = [...RUNTIMES, "workerd"] as const;
+export type HostName = (typeof HOSTS)[number];
+
+export type ServerKind = `latchkey-${HostName}` | `floor-${HostName}` | `http-${RuntimeName}` | PeerKind;
 
 /** Why a server of this kind cannot be started here; undefined if it can. */
 export function whyMissing(kind: ServerKind): string | undefined {
-  if (kind === "redis" && redisProgram() === undefined) return "no redis-server on this machine: npm run bench:setup";
-  if (kind === "postgres" && postgresFolder() === undefined) return "no postgres on this machine: npm run bench:setup";
-  if (kind === "postgres" && isRoot() && postgresUser() === undefined)
-    return "postgres refuses to run as root, and there is no user postgres";
-  return undefined;
+  return isPeer(kind) ? PEER_SERVERS[kind].whyMissing() : undefined;
+}
+
+/** Whether it must be started anew for each scenario. */
+export function isBrief(kind: ServerKind): boolean {
+  return isPeer(kind) && PEER_SERVERS[kind].isBrief === true;
 }
 
 /** `settings`: for Latchkey, on top of the default ones. */
 export function start(kind: ServerKind, settings: Readonly<Record<string, string>> = {}): Promise<BenchServer> {
-  if (kind === "redis") return startRedis();
-  if (kind === "postgres") return startPostgres();
-  const [role, runtime] = kind.split("-") as ["latchkey" | "floor" | "http", RuntimeName];
-  const file = {
-    latchkey: `runtimes/${runtime}.ts`,
-    floor: `bench/servers/floor-${runtime}.ts`,
-    http: `bench/servers/floor-http-${runtime}.ts`,
-  }[role];
+  if (isPeer(kind)) return PEER_SERVERS[kind].start();
+  const [role, host] = kind.split("-") as [Role, HostName];
+  if (host === "workerd" && role === "floor") return startFloorOnWorkerd();
   return startServer({
-    command: [...program(runtime), inRepository(file)],
+    command: [...program(host === "workerd" ? "node" : host), inRepository(fileOf(role, host))],
     // The default: SQLite, as a user would run it.
     env: { HOST: "127.0.0.1", PORT: "0", ...settings },
     folder: temporaryFolder(),
@@ -49,68 +44,16 @@ export function program(runtime: RuntimeName): readonly string[] {
   return runtime === "deno" ? [binary, "run", "-A", "--cached-only", "--no-remote"] : [binary];
 }
 
-export function inRepository(path: string): string {
-  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
+/** `http`: the floor of calls over HTTP. */
+type Role = "latchkey" | "floor" | "http";
+
+function fileOf(role: Role, host: HostName): string {
+  if (role === "floor") return `bench/servers/floor-${host}.ts`;
+  if (role === "http") return `bench/servers/floor-http-${host}.ts`;
+  // What `npm run start:workers` does: it starts workerd and sleeps beside it.
+  return host === "workerd" ? "scripts/workers.ts" : `runtimes/${host}.ts`;
 }
 
-async function startRedis(): Promise<BenchServer> {
-  const port = await freePort();
-  const settings = { bind: "127.0.0.1", port: `${port}`, save: "", appendonly: "no", maxclients: "10000" };
-  return startServer({
-    command: [redisProgram() ?? "", ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])],
-    folder: temporaryFolder(),
-    ready: /Ready to accept connections/,
-    url: `redis://127.0.0.1:${port}`,
-  });
-}
-
-async function startPostgres(): Promise<BenchServer> {
-  const port = await freePort();
-  const user = isRoot() ? postgresUser() : undefined;
-  const folder = temporaryFolder(user);
-  const programs = postgresFolder() ?? "";
-  const data = join(folder, "data");
-  execFileSync(join(programs, "initdb"), ["-D", data, "-A", "trust", "-U", "bench"], {
-    cwd: folder,
-    stdio: "ignore",
-    ...user,
-  });
-  const settings = { listen_addresses: "127.0.0.1", unix_socket_directories: folder, max_connections: "200" };
-  return startServer({
-    command: [
-      join(programs, "postgres"),
-      "-D",
-      data,
-      "-p",
-      `${port}`,
-      ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    ],
-    folder,
-    ready: /ready to accept connections/,
-    url: `postgres://bench@127.0.0.1:${port}/postgres`,
-    user,
-  });
-}
-
-function redisProgram(): string | undefined {
-  return ["/usr/bin/redis-server", "/usr/local/bin/redis-server"].find((path) => existsSync(path));
-}
-
-function postgresFolder(): string | undefined {
-  const root = "/usr/lib/postgresql";
-  if (!existsSync(root)) return undefined;
-  const folders = readdirSync(root).map((version) => join(root, version, "bin"));
-  return folders.find((folder) => existsSync(join(folder, "postgres")));
-}
-
-function isRoot(): boolean {
-  return process.getuid?.() === 0;
-}
-
-function postgresUser(): User | undefined {
-  const line = readFileSync("/etc/passwd", "utf8")
-    .split("\n")
-    .find((candidate) => candidate.startsWith("postgres:"));
-  const [, , uid, gid] = line?.split(":") ?? [];
-  return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
+function isPeer(kind: ServerKind): kind is PeerKind {
+  return kind in PEER_SERVERS;
 }

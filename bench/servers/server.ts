@@ -5,11 +5,14 @@ import { chownSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onCores } from "./cores.ts";
 
 export interface BenchServer {
   readonly url: string;
   /** Undefined for a server that was there before: its memory and time cannot be seen. */
   readonly pid: number | undefined;
+  /** Processes beside it, whose time is the server's too. */
+  readonly helperPids?: readonly number[];
   stop(): Promise<void>;
 }
 
@@ -37,7 +40,7 @@ process.once("exit", () => {
 });
 
 export async function startServer(wanted: ServerCommand): Promise<BenchServer> {
-  const [program = "", ...args] = wanted.command;
+  const [program = "", ...args] = onCores("server", wanted.command);
   const { PATH = "", HOME = "" } = process.env;
   const env = { PATH, HOME, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...wanted.env };
   const child = spawn(program, args, { cwd: wanted.folder, env, ...wanted.user });

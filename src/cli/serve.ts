@@ -60,7 +60,7 @@ function explain(error: unknown, { hostname, port }: Settings): string {
   return String(message ?? error);
 }
 
-function greeting(url: string, { db, keys }: Settings, color: boolean): string {
+function greeting(url: string, { db, idempotencyDb, keys }: Settings, color: boolean): string {
   const authorization = keys.length > 0 ? ` -H "Authorization: Bearer $LATCHKEY_KEY"` : "";
   const latch = `${url}/v1/latch/demo`;
   return [
@@ -68,6 +68,7 @@ function greeting(url: string, { db, keys }: Settings, color: boolean): string {
     db === undefined
       ? "Locks are kept in memory only: they end with this process."
       : `Locks that outlive their connection are kept in ${db}.`,
+    ...(idempotencyDb === (db ?? null) ? [] : [`Idempotency records are kept in ${idempotencyDb ?? "memory only"}.`]),
     "",
     `  curl${authorization} ${latch}/acquire -d '{"ttl":30000}'`,
     `  curl${authorization} ${latch}/release -d '{"token":"…"}'`,

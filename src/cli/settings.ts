@@ -1,6 +1,7 @@
 /** The environment as settings. A wrong value stops the start with one line that says what was expected. */
 
 import type { ApiKey } from "../host/settings.ts";
+import { RECORD_TTL_DEFAULT_MS, RECORD_TTL_MAX_MS, RECORD_TTL_MIN_MS } from "../core/index.ts";
 import { isLoopback } from "../address.ts";
 import { HOSTNAME_DEFAULT, PORT_DEFAULT, type ServeOptions } from "../options.ts";
 import {
@@ -51,6 +52,7 @@ export function parseSettings(environment: Environment): ParsedSettings {
   };
 
   const adapter = read("LOCK_ADAPTER", "sqlite", oneOf("memory", "sqlite"));
+  const recordAdapter = read("IDEMPOTENCY_ADAPTER", adapter, oneOf("memory", "sqlite"));
   const db = read("LATCHKEY_DB", DB_DEFAULT, (text) => text);
   const settings: Settings = {
     hostname: read("HOST", HOSTNAME_DEFAULT, parseHostname),
@@ -60,6 +62,8 @@ export function parseSettings(environment: Environment): ParsedSettings {
     prefix: read("LOCK_PREFIX", "", parsePrefix),
     keys: read("LATCHKEY_KEYS", [], parseKeys),
     origins: read("LATCHKEY_ORIGINS", [], parseOrigins),
+    idempotencyDb: recordAdapter === "memory" ? null : db,
+    recordTtlMs: read("IDEMPOTENCY_TTL", RECORD_TTL_DEFAULT_MS, recordTtl),
     ttlDefaultMs: read("LOCK_TTL", TTL_DEFAULT_MS, duration(TTL_MIN_MS, TTL_MAX_MS)),
     heartbeatMs: read("LATCHKEY_HEARTBEAT", PING_DEFAULT_MS, duration(HEARTBEAT_MIN_MS, HEARTBEAT_MAX_MS)),
     deadlineMs: read("LATCHKEY_DEADLINE", DEADLINE_DEFAULT_MS, duration(HEARTBEAT_MIN_MS, DEADLINE_MAX_MS)),
@@ -96,6 +100,10 @@ function duration(minMs: number, maxMs: number): Parse<number> {
     return fail(`must be a duration ${range}, such as 500ms, 30s or 5m; a bare number counts ms`);
   };
 }
+
+/** 0 is the default, as in earlier systems. */
+const recordTtl: Parse<number> = (text, fail) =>
+  parseDuration(text) === 0 ? RECORD_TTL_DEFAULT_MS : duration(RECORD_TTL_MIN_MS, RECORD_TTL_MAX_MS)(text, fail);
 
 function oneOf<T extends string>(...words: readonly T[]): Parse<T> {
   return (text, fail) => words.find((word) => word === text) ?? fail(`must be ${words.join(" or ")}`);

@@ -4,7 +4,14 @@
  */
 
 import { NEVER } from "./clock.ts";
-import { type LatchkeyError, LockLostError, LockTimeoutError, type LossReason, UnavailableError } from "./errors.ts";
+import {
+  IdempotencyInProgressError,
+  type LatchkeyError,
+  LockLostError,
+  LockTimeoutError,
+  type LossReason,
+  UnavailableError,
+} from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
 import type { Ask, Entry, Held, Output } from "./session-types.ts";
 
@@ -60,7 +67,7 @@ export class ClaimBook<Call> {
     timeout?: number,
   ): Entry<Call> {
     const entry: Entry<Call> = { call, frame, hold, timeout, giveUpAt: this.now + patienceMs, id: this.#newId() };
-    const error = hold?.error ?? this.closed;
+    const error = (hold && lossOf(hold)) ?? this.closed;
     if (error === undefined) {
       this.entries.set(entry.id, entry);
       hold?.entries.add(entry);
@@ -100,8 +107,8 @@ export class ClaimBook<Call> {
     this.send(entry);
   }
 
-  cancel(id: string): void {
-    if (this.session !== undefined) this.emit({ kind: "send", text: JSON.stringify({ t: "cancel", id }) });
+  cancel(id: string, t: "cancel" | "cancel_begin" = "cancel"): void {
+    if (this.session !== undefined) this.emit({ kind: "send", text: JSON.stringify({ t, id }) });
   }
 
   /** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */
@@ -133,12 +140,14 @@ export class ClaimBook<Call> {
     this.remove(entry);
     this.#leave(entry);
     // The server knows a claim by the id of its acquire; a nested acquire is part of another claim.
-    if (entry.frame.t === "acquire" && entry.hold === undefined && entry.sentAt !== undefined) this.cancel(entry.id);
+    if (entry.sentAt === undefined) return;
+    if (entry.frame.t === "acquire" && entry.hold === undefined) this.cancel(entry.id);
+    else if (entry.frame.t === "begin") this.cancel(entry.id, "cancel_begin");
   }
 
   /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
   finish(hold: Held<Call>): void {
-    if (hold.open === 0 && hold.entries.size === 0 && hold.error === undefined) this.letGo(undefined, hold, hold);
+    if (hold.open === 0 && hold.entries.size === 0 && hold.loss === undefined) this.letGo(undefined, hold, hold);
   }
 
   setLease(hold: Held<Call>, until: number): void {
@@ -148,10 +157,12 @@ export class ClaimBook<Call> {
 
   /** The hold is over. First those who work under it are told, then those who wait for an answer about it. */
   lose(hold: Held<Call>, cause: LossReason | LockLostError): void {
-    if (hold.error !== undefined) return;
-    const error = typeof cause === "string" ? new LockLostError(hold.key, cause) : cause;
-    hold.error = error;
+    if (hold.loss !== undefined) return;
+    hold.loss = cause;
     this.holds.delete(hold.id);
+    // An error costs more than all the rest of a release, and after most of them nobody wants to know.
+    if (hold.open === 0 && hold.entries.size === 0) return;
+    const error = lossOf(hold) as LockLostError;
     if (hold.open > 0) this.emit({ kind: "lost", hold, error });
     for (const entry of hold.entries) {
       this.entries.delete(entry.id);
@@ -166,8 +177,9 @@ export class ClaimBook<Call> {
 
   giveUp(entry: Entry<Call>): void {
     this.withdraw(entry);
+    const isWait = entry.timeout !== undefined && entry.timeout > 0;
     const silence = new UnavailableError("unavailable", "there was no answer in time");
-    this.#tell(entry, entry.timeout ? new LockTimeoutError(keyOf(entry)) : silence);
+    this.#tell(entry, isWait ? waitIsOver(entry) : silence);
   }
 
   #sendText(entry: Entry<Call>, text: string): void {
@@ -192,6 +204,17 @@ export class ClaimBook<Call> {
     this.#serial += 1;
     return this.#serial.toString(36);
   }
+}
+
+function waitIsOver(entry: Entry<unknown>): LatchkeyError {
+  const key = keyOf(entry);
+  return entry.frame.t === "begin" ? new IdempotencyInProgressError(key, 0) : new LockTimeoutError(key);
+}
+
+/** How the hold ended; undefined: it has not. */
+function lossOf(hold: Held<unknown>): LockLostError | undefined {
+  if (typeof hold.loss === "string") hold.loss = new LockLostError(hold.key, hold.loss);
+  return hold.loss;
 }
 
 export function keyOf({ frame }: Entry<unknown>): string {

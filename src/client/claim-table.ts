@@ -6,11 +6,15 @@
  * was given up, a grant that crossed its cancel) is not wanted, and is let go.
  */
 
+import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
 import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
+import { Begins } from "./begins.ts";
 import { ClaimBook, keyOf } from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
 import {
+  type AttemptLossReason,
   errorOf,
+  IdempotencyInProgressError,
   type LatchkeyError,
   LockLostError,
   LockTimeoutError,
@@ -24,16 +28,21 @@ import type { Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts"
 /** The pause before a request is sent again that the server could not serve, ms. */
 const RESEND_MS = 1_000;
 
+/** What is sent again when the server could not serve it. */
+const MUST_ARRIVE: ReadonlySet<Ask["t"]> = new Set(["release", "complete", "fail"]);
+
 /** The frames that answer something or tell of a claim. */
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
 export class ClaimTable<Call> {
+  readonly begins: Begins<Call>;
   readonly #book: ClaimBook<Call>;
   readonly #heartbeat: Heartbeat;
 
   constructor(heartbeat: Heartbeat, emit: (output: Output<Call>) => void) {
     this.#book = new ClaimBook(emit);
     this.#heartbeat = heartbeat;
+    this.begins = new Begins(this.#book, heartbeat);
   }
 
   get holding(): boolean {
@@ -97,7 +106,7 @@ export class ClaimTable<Call> {
   }
 
   /** By raw token, or without one. */
-  request(call: Call, frame: Exclude<Ask, { t: "acquire" }>): void {
+  request(call: Call, frame: Exclude<Ask, { t: "acquire" | "begin" }>): void {
     this.#book.ask(call, frame, "token" in frame ? this.#byToken(frame.token) : undefined);
   }
 
@@ -130,7 +139,8 @@ export class ClaimTable<Call> {
   }
 
   /** All that is held through the session; `kept` ones, which go on without it, only when nobody can use them any more. */
-  loseAll(reason: LossReason, kept: boolean = false): void {
+  loseAll(reason: LossReason & AttemptLossReason, kept: boolean = false): void {
+    this.begins.allLost(reason);
     for (const hold of this.#book.holds.values()) {
       if (kept || !hold.keep) this.#book.lose(hold, reason);
     }
@@ -148,20 +158,28 @@ export class ClaimTable<Call> {
     const entry = this.#book.entries.get(frame.id);
     if (frame.t === "granted") this.#granted(frame, entry);
     else if (frame.t === "lost") this.#lost(frame, entry);
+    else if (frame.t === "started") this.begins.started(frame, entry);
+    else if (frame.t === "attempt_lost") this.begins.attemptLost(frame, entry);
     else if (entry !== undefined) this.#answered(frame, entry);
   }
 
-  #answered(frame: Exclude<ClaimFrame, Granted | LostFrame>, entry: Entry<Call>): void {
+  #answered(
+    frame: Exclude<ClaimFrame, Granted | LostFrame | StartedFrame | AttemptLostFrame>,
+    entry: Entry<Call>,
+  ): void {
     const book = this.#book;
     const { call, hold } = entry;
     switch (frame.t) {
       case "queued":
+      case "attempt_queued":
         entry.queued = true;
         return;
       case "timeout":
         return book.fail(entry, new LockTimeoutError(keyOf(entry)));
       case "cancelled":
         return book.fail(entry, waitEnded("cancelled"));
+      case "in_progress":
+        return book.fail(entry, new IdempotencyInProgressError(keyOf(entry), frame.retry_after_ms));
       case "refused":
         return this.#refused(frame, entry);
       case "revoked":
@@ -170,6 +188,11 @@ export class ClaimTable<Call> {
       case "released":
       case "status":
       case "list":
+      case "replay":
+      case "completed":
+      case "failed":
+      case "attempt_extended":
+      case "forgotten":
     }
     book.remove(entry);
     if (call !== undefined) book.emit({ kind: "answered", call, frame });
@@ -248,8 +271,8 @@ export class ClaimTable<Call> {
   #refused(frame: RefusedFrame, entry: Entry<Call>): void {
     const book = this.#book;
     const { hold } = entry;
-    if (frame.retryable && (entry.frame.t === "release" || frame.code === "draining")) {
-      // Nobody could have the key if a release were dropped here.
+    if (frame.retryable && (MUST_ARRIVE.has(entry.frame.t) || frame.code === "draining")) {
+      // Nobody could have the key if a release were dropped here, and work that is done would be done again.
       entry.sentAt = undefined;
       entry.resendAt = book.now + (frame.retry_after_ms ?? RESEND_MS);
       book.watch(entry.resendAt);
@@ -279,7 +302,7 @@ export class ClaimTable<Call> {
     for (const entry of Array.from(book.entries.values())) {
       const claim = told.get(entry.id);
       told.delete(entry.id);
-      if (claim === undefined) entry.sentAt = undefined;
+      if (claim === undefined) this.begins.askAgain(entry, helloAt);
       else if (claim.state === "waiting") entry.queued = true;
       else if (claim.state === "holding") this.#hold(claim, entry, leaseUntil(helloAt, claim.expires_in));
       else if (claim.outcome === "timed_out") book.fail(entry, new LockTimeoutError(keyOf(entry)));

@@ -1,4 +1,4 @@
-/** Time as the client counts it: the clocks of the runtime, its timer, and how they are made safe against suspend. */
+/** Time as the client counts it: the clocks of the runtime, its timer, its turns, and how they are made safe against suspend. */
 
 /** What the client needs from the runtime besides sockets; tests put virtual time here. */
 export interface Ports {
@@ -13,6 +13,8 @@ export interface Ports {
   readonly timer: (ms: number, run: () => void, idle?: boolean) => () => void;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
+  /** Calls `run` when what runs now is done, before anything else happens. */
+  readonly afterTurn: (run: () => void) => void;
 }
 
 export const systemPorts: Ports = {
@@ -24,6 +26,7 @@ export const systemPorts: Ports = {
     return () => clearTimeout(id);
   },
   random: () => Math.random(),
+  afterTurn: (run) => queueMicrotask(run),
 };
 
 /** Node and Bun have timers that are objects, Deno numbers as browsers have, where no process waits for them. */

@@ -4,7 +4,19 @@ import { HTTP_TIMEOUT_MAX_MS } from "../protocol/limits.ts";
 import { awakeClock, NEVER, type Ports, systemPorts } from "./clock.ts";
 import { LockLostError, LockTimeoutError, RefusedError } from "./errors.ts";
 import { HttpHold } from "./http-hold.ts";
-import { type Fetch, type HttpAnswer, type HttpRequest, HttpRequests, isTransient } from "./http-request.ts";
+import { HttpIdempotency } from "./http-idempotency.ts";
+import { encoded, keyPath, requestId } from "./http-path.ts";
+import {
+  ANSWER_MS,
+  type Fetch,
+  type HttpAnswer,
+  type HttpRequest,
+  HttpRequests,
+  isTransient,
+  OVERRUN_MS,
+} from "./http-request.ts";
+import type { Attempt, Idempotency, IdempotencyCalls, IdempotentOptions } from "./idempotency-calls.ts";
+import { idempotent } from "./idempotent.ts";
 import { leaseUntil, marginMs } from "./lease.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
@@ -25,12 +37,6 @@ import type { Auth } from "./session-socket.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
-/** How long anything but a wait may be without an answer, repeats included, ms. */
-const ANSWER_MS = 10_000;
-
-/** How long after an acquire's timeout its answer may still arrive, ms. */
-const OVERRUN_MS = 2_000;
-
 export interface HttpOptions {
   readonly auth?: Auth | undefined;
   /** Default `default`. */
@@ -46,7 +52,7 @@ export interface HttpAcquireOptions extends AcquireOptions {
   readonly renew?: boolean | undefined;
 }
 
-export interface HttpClient extends Locks {
+export interface HttpClient extends Locks, Idempotency {
   acquire(key: string, options?: HttpAcquireOptions): Promise<Lock>;
   tryAcquire(key: string, options?: Omit<HttpAcquireOptions, "timeout">): Promise<Lock | null>;
   withLock<T>(key: string, work: (lock: Lock) => T | PromiseLike<T>, options?: HttpAcquireOptions): Promise<T>;
@@ -66,6 +72,7 @@ export function httpClient(url: string, options: HttpOptions = {}, ports: Ports 
 }
 
 class HttpLocks implements HttpClient {
+  readonly idempotency: IdempotencyCalls;
   readonly #ports: Ports;
   readonly #now: () => number;
   readonly #onError: OnError;
@@ -78,6 +85,8 @@ class HttpLocks implements HttpClient {
     this.#onError = reporter(onError);
     const send = fetch ?? ((address, init) => globalThis.fetch(address, init));
     this.#requests = new HttpRequests({ url, space, auth, fetch: send, onError: this.#onError }, ports, this.#now);
+    const own = { ports, now: this.#now, onError: this.#onError, requests: this.#requests };
+    this.idempotency = new HttpIdempotency(own);
   }
 
   async acquire(key: string, options: HttpAcquireOptions = {}): Promise<Lock> {
@@ -116,8 +125,12 @@ class HttpLocks implements HttpClient {
     return this.#release(key, token, requestId());
   }
 
+  idempotent<T>(key: string, options: IdempotentOptions, work: (attempt: Attempt) => T | PromiseLike<T>): Promise<T> {
+    return idempotent(this.idempotency, this.#onError, key, options, work);
+  }
+
   async status(key: string): Promise<KeyStatus> {
-    const { body } = await this.#ask({ method: "GET", path: pathOf(key), key });
+    const { body } = await this.#ask({ method: "GET", path: keyPath("latch", key), key });
     return keyStatusOf(body as never);
   }
 
@@ -131,7 +144,7 @@ class HttpLocks implements HttpClient {
   /** One claim after another, each with an id of its own that all its repeats bear, until one is granted or the time is over. */
   async #granted(key: string, options: AcquireOptions, outer: HttpHold | undefined): Promise<HttpHold> {
     const { timeout, signal, ttl, mode, limit, meta, steal, message } = options;
-    const path = `${pathOf(key)}/acquire`;
+    const path = `${keyPath("latch", key)}/acquire`;
     const giveUpAt = this.#now() + (timeout ?? NEVER);
     const until = giveUpAt + (timeout === 0 ? ANSWER_MS : OVERRUN_MS);
     const wanted = outer ? { ttl, token: outer.grant.token, nest: true } : { ttl, mode, limit, meta, steal, message };
@@ -254,7 +267,7 @@ class HttpLocks implements HttpClient {
   }
 
   #post(key: string, verb: string, body: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<HttpAnswer> {
-    return this.#ask({ method: "POST", path: `${pathOf(key)}/${verb}`, body, key, signal });
+    return this.#ask({ method: "POST", path: `${keyPath("latch", key)}/${verb}`, body, key, signal });
   }
 
   #ask(request: Omit<HttpRequest, "until">): Promise<HttpAnswer> {
@@ -284,26 +297,4 @@ interface Acquired {
 function isStale({ body, sentAt, receivedAt }: HttpAnswer): boolean {
   const { expires_in: expiresInMs } = body as unknown as Acquired;
   return typeof expiresInMs === "number" && receivedAt - sentAt > marginMs(expiresInMs);
-}
-
-function requestId(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
-}
-
-function pathOf(key: string): string {
-  // URL parsers remove such segments, encoded or not.
-  if (key === "" || key === "." || key === "..") throw badKey(key, "cannot be sent over HTTP");
-  return `/latch/${encoded(key)}`;
-}
-
-function encoded(text: string): string {
-  try {
-    return encodeURIComponent(text);
-  } catch {
-    throw badKey(text, "has a lone surrogate, which cannot be sent over HTTP");
-  }
-}
-
-function badKey(key: string, why: string): RefusedError {
-  return new RefusedError("bad_key", `the key ${JSON.stringify(key)} ${why}`);
 }

@@ -9,6 +9,12 @@ import { addressOf } from "./url.ts";
 
 const SILENCE = "there was no answer in time";
 
+/** How long anything but a wait may be without an answer, repeats included, ms. */
+export const ANSWER_MS = 10_000;
+
+/** How long after the timeout of a wait its answer may still arrive, ms. */
+export const OVERRUN_MS = 2_000;
+
 /** The longest delay that timers can count, ms. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
@@ -17,11 +23,15 @@ const CODES: Readonly<Record<number, string>> = { 401: "unauthenticated", 403: "
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 export interface HttpRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /** Under `/v1`, already encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: Readonly<Record<string, unknown>>;
+  /** What is not JSON, and headers that go along. */
+  readonly payload?: { readonly bytes?: Uint8Array; readonly headers: Readonly<Record<string, string>> } | undefined;
+  /** An answer 200 is somebody's bytes, others are JSON. */
+  readonly takesBytes?: boolean;
   /** For messages. */
   readonly key: string;
   /** No answer is waited for after this. */
@@ -33,6 +43,9 @@ export interface HttpRequest {
 
 export interface HttpAnswer {
   readonly body: Readonly<Record<string, unknown>>;
+  /** Set in the place of a body: see `takesBytes`. */
+  readonly bytes?: Uint8Array;
+  readonly headers: Headers;
   /** When the request that was answered left, and when the answer began to arrive. */
   readonly sentAt: number;
   readonly receivedAt: number;
@@ -86,7 +99,7 @@ export class HttpRequests {
         stopped.abort(reason);
       };
       const onAbort = (): void => stop(signal?.reason as Error);
-      const leftMs = Math.min(until - this.#now(), TIMER_MAX_MS);
+      const leftMs = Math.max(0, Math.min(until - this.#now(), TIMER_MAX_MS));
       const cancelTimer = this.#ports.timer(leftMs, () => stop(new UnavailableError("unavailable", SILENCE)));
       const settle = (): void => {
         cancelTimer();
@@ -110,7 +123,7 @@ export class HttpRequests {
 
   async #exchange(request: HttpRequest, stopped: AbortSignal): Promise<HttpAnswer> {
     const { url, fetch } = this.#settings;
-    const { method, path, query = {}, body, key } = request;
+    const { method, path, query = {}, body, payload, key } = request;
     const address = addressOf(url, "http", `/v1${path}`);
     for (const [name, value] of Object.entries({ space: this.#settings.space, ...query })) {
       if (value !== undefined) address.searchParams.set(name, value);
@@ -121,23 +134,26 @@ export class HttpRequests {
     let sentAt: number;
     let receivedAt: number;
     let response: Response;
-    let text: string;
+    let bytes: Uint8Array;
     try {
-      const headers = await this.#headers();
+      const headers = { ...(await this.#headers()), ...payload?.headers };
       sentAt = this.#now();
-      const init = { method, headers, signal: connection.signal, ...(body && { body: JSON.stringify(body) }) };
+      const sent = body === undefined ? (payload?.bytes as Uint8Array<ArrayBuffer> | undefined) : JSON.stringify(body);
+      const init = { method, headers, signal: connection.signal, ...(sent !== undefined && { body: sent }) };
       response = await fetch(address.href, init);
       receivedAt = this.#now();
       // From here on the request has had its effect, so the answer is worth reading whether or not somebody waits.
       stopped.removeEventListener("abort", hangUp);
-      text = await response.text();
+      bytes = new Uint8Array(await response.arrayBuffer());
     } catch (cause) {
       throw new UnavailableError("unavailable", "the server could not be reached", { cause });
     }
-    const told = parse(text);
+    const { headers, status } = response;
+    if (request.takesBytes === true && status === 200) return { body: {}, bytes, headers, sentAt, receivedAt };
+    const told = parse(new TextDecoder().decode(bytes));
     if (!response.ok) throw errorOf(refusalOf(response, told), key);
     if (told === undefined) throw new UnavailableError("unavailable", "the answer is not JSON");
-    return { body: told, sentAt, receivedAt };
+    return { body: told, headers, sentAt, receivedAt };
   }
 
   async #headers(): Promise<Record<string, string>> {

@@ -3,7 +3,11 @@
 export { type Client, connect, type ConnectOptions, type ReconnectOptions } from "./connect.ts";
 export {
   AccessDeniedError,
+  type AttemptLossReason,
+  AttemptLostError,
   type By,
+  IdempotencyInProgressError,
+  IdempotencyMismatchError,
   LatchkeyError,
   LimitError,
   LockLostError,
@@ -14,7 +18,19 @@ export {
   SessionClosedError,
   UnavailableError,
 } from "./errors.ts";
+export { fingerprintOf } from "./fingerprint.ts";
 export { type HttpAcquireOptions, type HttpClient, httpClient, type HttpOptions } from "./http-client.ts";
+export type {
+  Attempt,
+  AttemptExtension,
+  BeginOptions,
+  Begun,
+  Idempotency,
+  IdempotencyCalls,
+  IdempotentOptions,
+  Replay,
+  Started,
+} from "./idempotency-calls.ts";
 export type {
   AcquireOptions,
   Extension,

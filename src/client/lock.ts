@@ -10,27 +10,39 @@ export class Grant {
   readonly mode: Mode;
   readonly token: string;
   readonly fence: number;
-  readonly lost: Promise<Loss>;
-  readonly #controller = new AbortController();
-  #tell!: (loss: Loss) => void;
+  #error: LockLostError | undefined;
+  /** Both are made when somebody asks for them: most locks are let go before anybody does. */
+  #controller: AbortController | undefined;
+  #lost: Promise<Loss> | undefined;
+  #tell: ((loss: Loss) => void) | undefined;
 
   constructor({ key, mode, token, fence }: Pick<Lock, "key" | "mode" | "token" | "fence">) {
     this.key = key;
     this.mode = mode;
     this.token = token;
     this.fence = fence;
-    this.lost = new Promise((resolve) => {
-      this.#tell = resolve;
-    });
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#error !== undefined) this.#controller.abort(this.#error);
+    }
     return this.#controller.signal;
   }
 
+  get lost(): Promise<Loss> {
+    this.#lost ??= new Promise((resolve) => {
+      this.#tell = resolve;
+      if (this.#error !== undefined) resolve(lossIn(this.#error));
+    });
+    return this.#lost;
+  }
+
   lose(error: LockLostError): void {
-    this.#tell({ reason: error.reason, by: error.by });
-    this.#controller.abort(error);
+    this.#error ??= error;
+    this.#tell?.(lossIn(this.#error));
+    this.#controller?.abort(this.#error);
   }
 }
 
@@ -49,7 +61,6 @@ export class LockHandle implements Lock {
   readonly mode: Mode;
   readonly token: string;
   readonly fence: number;
-  readonly lost: Promise<Loss>;
   readonly #grant: Grant;
   readonly #grip: Grip;
   #released: Promise<void> | undefined;
@@ -59,7 +70,6 @@ export class LockHandle implements Lock {
     this.mode = grant.mode;
     this.token = grant.token;
     this.fence = grant.fence;
-    this.lost = grant.lost;
     this.#grant = grant;
     this.#grip = grip;
   }
@@ -68,6 +78,10 @@ export class LockHandle implements Lock {
     // Code that wakes from a suspend may get here before any timer does.
     this.#grip.check();
     return this.#grant.signal;
+  }
+
+  get lost(): Promise<Loss> {
+    return this.#grant.lost;
   }
 
   extend(ttl?: number): Promise<Extension> {
@@ -94,6 +108,10 @@ export class LockHandle implements Lock {
       if (!(error instanceof LockLostError)) this.#grip.onError(error, { where: "release" });
     }
   }
+}
+
+function lossIn({ reason, by }: LockLostError): Loss {
+  return { reason, by };
 }
 
 /** The same promise; nobody needs to look at its rejection. */

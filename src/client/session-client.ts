@@ -4,6 +4,8 @@ import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/ser
 import { awakeClock, CHECK_MS, NEVER, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
+import type { Attempt, IdempotentOptions } from "./idempotency-calls.ts";
+import { idempotent } from "./idempotent.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
@@ -17,9 +19,10 @@ import type {
   ReleaseResult,
 } from "./locks.ts";
 import { reporter } from "./report.ts";
+import { SessionIdempotency } from "./session-idempotency.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
-import type { Answer, Ask, ConnectionStatus, Hold, Output } from "./session-types.ts";
+import type { Answer, Ask, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { addressOf } from "./url.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
@@ -39,8 +42,11 @@ interface Call {
   reject(error: unknown): void;
 }
 
+type Claims = ReturnType<SessionMachine<Call>["claims"]>;
+
 export class SessionClient implements Client {
   readonly ready: Promise<void>;
+  readonly idempotency: SessionIdempotency;
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
@@ -50,6 +56,8 @@ export class SessionClient implements Client {
   readonly #grants = new WeakMap<Hold, Grant>();
   #settleReady!: (error: Error | undefined) => void;
   #cancelTimer: (() => void) | undefined;
+  /** When the timer goes off. */
+  #timedAt = NEVER;
   #closing: Promise<void> | undefined;
 
   /** `part`: of a space whose keys are spread. */
@@ -72,11 +80,25 @@ export class SessionClient implements Client {
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space ?? "");
     if (part > 0) address.searchParams.set("part", String(part));
-    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, auth, {
-      opened: (credential) => this.#step((machine, now) => machine.opened(credential, now)),
-      received: (text) => this.#step((machine, now) => machine.received(text, now)),
-      closed: (code) => this.#step((machine, now) => machine.closed(code, now)),
+    const afterTurn: Ports["afterTurn"] = (run) => ports.afterTurn(run);
+    this.#socket = new SessionSocket(
+      address.href,
+      { WebSocket: options.WebSocket ?? WebSocket, auth, afterTurn },
+      {
+        opened: (credential) => this.#step((machine, now) => machine.opened(credential, now)),
+        received: (text) => this.#step((machine, now) => machine.received(text, now)),
+        closed: (code) => this.#step((machine, now) => machine.closed(code, now)),
+        onError: this.#onError,
+      },
+    );
+    this.idempotency = new SessionIdempotency({
+      ports,
+      now: this.#now,
       onError: this.#onError,
+      onLook: () => this.#step((machine, now) => machine.tick(now)),
+      begin: (begun, frame, give) => this.#wait(begun, (call, claims) => claims.begins.ask(call, frame), give),
+      request: (frame) => this.#request(frame),
+      cancelBegin: (id) => this.#step((machine, now) => machine.claims(now).begins.withdraw(id)),
     });
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
@@ -107,6 +129,19 @@ export class SessionClient implements Client {
 
   acquire(key: string, options: AcquireOptions = {}): Promise<Lock> {
     const { signal, ...wanted } = options;
+    return this.#wait(
+      signal,
+      (call, claims) => claims.acquire(call, key, wanted),
+      (hold: Hold) => this.#handle(hold),
+    );
+  }
+
+  /** Asks for something that may be waited for, and withdraws it when the signal aborts. `give`: from what was told. */
+  #wait<Given>(
+    signal: AbortSignal | undefined,
+    ask: (call: Call, claims: Claims) => Entry<Call>,
+    give: (told: never) => Given,
+  ): Promise<Given> {
     return new Promise((resolve, reject) => {
       let waiting = true;
       const settle = (): void => {
@@ -118,9 +153,9 @@ export class SessionClient implements Client {
         reject(signal?.reason as Error);
       };
       const call = {
-        resolve: (hold: Hold): void => {
+        resolve: (told: never): void => {
           settle();
-          resolve(this.#handle(hold));
+          resolve(give(told));
         },
         reject: (error: Error): void => {
           settle();
@@ -128,9 +163,7 @@ export class SessionClient implements Client {
         },
       };
       const isAborted = (): boolean => signal?.aborted === true;
-      const entry = isAborted()
-        ? undefined
-        : this.#step((machine, now) => machine.claims(now).acquire(call, key, wanted));
+      const entry = isAborted() ? undefined : this.#step((machine, now) => ask(call, machine.claims(now)));
       // The step may have told of a loss, and whoever heard that may have aborted the signal.
       if (isAborted()) stop();
       else if (waiting) signal?.addEventListener("abort", stop, { once: true });
@@ -165,6 +198,10 @@ export class SessionClient implements Client {
     return keyListOf(await this.#request<ListFrame>({ t: "list", ...options }));
   }
 
+  idempotent<T>(key: string, options: IdempotentOptions, work: (attempt: Attempt) => T | PromiseLike<T>): Promise<T> {
+    return idempotent(this.idempotency, this.#onError, key, options, work);
+  }
+
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve, reject) => {
       this.#step((machine, now) => machine.close(now));
@@ -182,11 +219,11 @@ export class SessionClient implements Client {
   }
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
-  #request<Told extends Answer>(frame: Exclude<Ask, { t: "acquire" }>): Promise<Told> {
+  #request<Told extends Answer>(frame: Exclude<Ask, { t: "acquire" | "begin" }>): Promise<Told> {
     return this.#call((call, claims) => claims.request(call, frame));
   }
 
-  #call<Told>(ask: (call: Call, claims: ReturnType<SessionMachine<Call>["claims"]>) => void): Promise<Told> {
+  #call<Told>(ask: (call: Call, claims: Claims) => void): Promise<Told> {
     return new Promise<Told>((resolve, reject) => {
       this.#step((machine, now) => ask({ resolve, reject }, machine.claims(now)));
     });
@@ -212,15 +249,23 @@ export class SessionClient implements Client {
   #step<T>(input: (machine: SessionMachine<Call>, now: number) => T): T {
     const result = input(this.#machine, this.#now());
     for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
-    this.#cancelTimer?.();
-    const delayMs = Math.ceil(this.#machine.wakeAt - this.#now());
-    if (delayMs !== NEVER) {
-      const delayMaxMs = this.#machine.holding ? CHECK_MS : TIMER_MAX_MS;
-      this.#cancelTimer = this.#ports.timer(Math.max(0, Math.min(delayMs, delayMaxMs)), () => {
-        this.#step((machine, now) => machine.tick(now));
-      });
-    }
+    this.#wakeAt(this.#machine.wakeAt);
     return result;
+  }
+
+  /** A timer that is set already and goes off earlier is left alone: most steps only move a deadline further away. */
+  #wakeAt(at: number): void {
+    const now = this.#now();
+    const timedAt = Math.min(at, now + (this.#machine.holding ? CHECK_MS : TIMER_MAX_MS));
+    if (at !== NEVER && timedAt >= this.#timedAt) return;
+    this.#cancelTimer?.();
+    this.#timedAt = NEVER;
+    if (at === NEVER) return;
+    this.#timedAt = timedAt;
+    this.#cancelTimer = this.#ports.timer(Math.max(0, Math.ceil(timedAt - now)), () => {
+      this.#timedAt = NEVER;
+      this.#step((machine, time) => machine.tick(time));
+    });
   }
 
   #do(output: Output<Call>): void {
@@ -237,6 +282,14 @@ export class SessionClient implements Client {
         return output.call.resolve(output.frame as never);
       case "failed":
         return output.call.reject(output.error);
+      case "started":
+        return output.call.resolve(output as never);
+      case "started_unasked":
+        return this.idempotency.startedUnasked(output.frame);
+      case "attempt_lost":
+        return this.idempotency.attempts.lose(output.id, output.error);
+      case "attempts_lost":
+        return this.idempotency.attempts.loseAll(output.reason);
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
       case "status":

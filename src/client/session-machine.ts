@@ -19,6 +19,8 @@ import type { ConnectionStatus, Output, SessionSettings } from "./session-types.
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
+type ClaimCall = "acquire" | "begins" | "cancel" | "extend" | "release" | "request";
+
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
 
@@ -112,8 +114,7 @@ export class SessionMachine<Call> {
     } else if (text === ACK) {
       this.#heartbeat.acked();
     } else {
-      this.#frame(text, now);
-      this.tick(now);
+      this.#message(text, now);
     }
   }
 
@@ -138,7 +139,7 @@ export class SessionMachine<Call> {
   // What callers want.
 
   /** All that can be asked in a session, as of now. */
-  claims(now: number): Pick<ClaimTable<Call>, "acquire" | "cancel" | "extend" | "release" | "request"> {
+  claims(now: number): Pick<ClaimTable<Call>, ClaimCall> {
     this.tick(now);
     return this.#claims;
   }
@@ -172,21 +173,29 @@ export class SessionMachine<Call> {
     this.#outputs.push({ kind: "disconnect" });
   }
 
-  #frame(text: string, now: number): void {
-    let frame: ServerFrame;
+  /** One frame, or a batch of them. */
+  #message(text: string, now: number): void {
+    let message: ServerFrame | readonly ServerFrame[];
     try {
-      frame = JSON.parse(text) as ServerFrame;
+      message = JSON.parse(text) as typeof message;
     } catch (cause) {
       this.#trouble(new UnavailableError("internal", "the server sent a frame that is not JSON", { cause }));
       this.#giveUp(now);
       return;
     }
+    if (!isBatch(message)) this.#frame(message, now);
+    else for (const frame of message) this.#frame(frame, now);
+  }
+
+  #frame(frame: ServerFrame, now: number): void {
+    if (this.#state !== "greeting" && this.#state !== "open") return;
     if (frame.t === "welcome") this.#welcomed(frame, now);
     else if (frame.t === "draining") this.#retryAfterMs = frame.retry_after_ms;
     else if (frame.t === "error") {
       this.#complaint = frame.detail;
       this.#trouble(errorOf(frame, ""));
     } else if (this.#state === "open" && typeof frame.id === "string") this.#claims.received(frame);
+    this.tick(now);
   }
 
   #welcomed(welcome: Welcome, now: number): void {
@@ -255,4 +264,9 @@ export class SessionMachine<Call> {
   #send(frame: ClientFrame): void {
     this.#outputs.push({ kind: "send", text: JSON.stringify(frame) });
   }
+}
+
+/** `Array.isArray` does not know readonly arrays. */
+function isBatch(message: ServerFrame | readonly ServerFrame[]): message is readonly ServerFrame[] {
+  return Array.isArray(message);
 }

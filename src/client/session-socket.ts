@@ -1,6 +1,7 @@
 /** The socket of a session: one at a time, and whatever an older one still says is not heard. */
 
-import { SUBPROTOCOL } from "../protocol/limits.ts";
+import { BATCH_FRAMES_MAX, SUBPROTOCOL } from "../protocol/limits.ts";
+import type { Ports } from "./clock.ts";
 import type { OnError } from "./locks.ts";
 
 /** What the client uses of a WebSocket. Its handlers are never called from within `send` or `close`. */
@@ -18,12 +19,20 @@ export type WebSocketConstructor = new (url: string, protocols: string[]) => Web
 /** An API key, or what gets one: called for each attempt. */
 export type Auth = string | (() => string | Promise<string>);
 
+interface SocketOptions extends Pick<Ports, "afterTurn"> {
+  readonly WebSocket: WebSocketConstructor;
+  readonly auth: Auth | undefined;
+}
+
 interface SocketEvents {
   opened(credential: string | undefined): void;
   received(text: string): void;
   closed(code: number | undefined): void;
   readonly onError: OnError;
 }
+
+/** A batch that has grown to this is sent at once. */
+const BATCH_CHARS_MAX = 64 * 1024;
 
 export class SessionSocket {
   /** Resolves when the socket that was hung up on last is closed. */
@@ -32,10 +41,15 @@ export class SessionSocket {
   readonly #WebSocket: WebSocketConstructor;
   readonly #auth: Auth | undefined;
   readonly #events: SocketEvents;
+  readonly #afterTurn: Ports["afterTurn"];
   #socket: WebSocketLike | undefined;
   #attempt = 0;
+  /** Frames that leave together at the end of the turn: a release and the next acquire cost one message. */
+  #leaving: string[] = [];
+  #leavingChars = 0;
 
-  constructor(url: string, WebSocket: WebSocketConstructor, auth: Auth | undefined, events: SocketEvents) {
+  constructor(url: string, { WebSocket, auth, afterTurn }: SocketOptions, events: SocketEvents) {
+    this.#afterTurn = afterTurn;
     this.#url = url;
     this.#WebSocket = WebSocket;
     this.#auth = auth;
@@ -51,11 +65,20 @@ export class SessionSocket {
     });
   }
 
+  /** A frame, which may wait for others until the end of the turn; bare words go at once, behind what waits. */
   send(text: string): void {
-    this.#socket?.send(text);
+    if (!text.startsWith("{")) {
+      this.#flush();
+      this.#socket?.send(text);
+      return;
+    }
+    if (this.#leaving.push(text) === 1) this.#afterTurn(() => this.#flush());
+    this.#leavingChars += text.length;
+    if (this.#leaving.length >= BATCH_FRAMES_MAX || this.#leavingChars >= BATCH_CHARS_MAX) this.#flush();
   }
 
   hangUp(code: number | undefined): void {
+    this.#flush();
     this.#attempt += 1;
     const socket = this.#socket;
     if (socket === undefined) return;
@@ -64,6 +87,15 @@ export class SessionSocket {
       socket.onclose = () => resolve();
     });
     socket.close(code);
+  }
+
+  #flush(): void {
+    const frames = this.#leaving;
+    const [first] = frames;
+    if (first === undefined) return;
+    this.#leaving = [];
+    this.#leavingChars = 0;
+    this.#socket?.send(frames.length === 1 ? first : `[${frames.join(",")}]`);
   }
 
   async #connect(attempt: number): Promise<void> {
@@ -81,6 +113,9 @@ export class SessionSocket {
     socket.onclose = ({ code }: { readonly code?: number }) => {
       if (!isCurrent()) return;
       this.#socket = undefined;
+      // Whoever asked is told that the connection is lost, and asks again on the next one.
+      this.#leaving = [];
+      this.#leavingChars = 0;
       this.#events.closed(code);
     };
     // A close follows every error. Without a handler some implementations throw.

@@ -1,9 +1,17 @@
 /** What goes into the session machine, what comes out of it, and what it keeps. */
 
 import type { ClientFrame } from "../protocol/frames.ts";
+import type {
+  AttemptExtendedFrame,
+  CompletedFrame,
+  FailedFrame,
+  ForgottenFrame,
+  ReplayFrame,
+  StartedFrame,
+} from "../protocol/idempotency-told.ts";
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { BackoffOptions } from "./backoff.ts";
-import type { LatchkeyError, LockLostError } from "./errors.ts";
+import type { AttemptLossReason, AttemptLostError, LatchkeyError, LockLostError, LossReason } from "./errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
 
 export interface SessionSettings {
@@ -34,11 +42,27 @@ export type Output<Call> =
   | { readonly kind: "failed"; readonly call: Call; readonly error: LatchkeyError }
   /** Everybody who works under this hold must stop. */
   | { readonly kind: "lost"; readonly hold: Hold; readonly error: LockLostError }
+  /** `until`: when it must be taken for over. */
+  | { readonly kind: "started"; readonly call: Call; readonly frame: StartedFrame; readonly until: number }
+  /** An attempt that no call waits for: withdraw it, if it is not one that was started before. */
+  | { readonly kind: "started_unasked"; readonly frame: StartedFrame }
+  /** `id`: of its begin. */
+  | { readonly kind: "attempt_lost"; readonly id: string; readonly error: AttemptLostError }
+  | { readonly kind: "attempts_lost"; readonly reason: AttemptLossReason }
   | { readonly kind: "status"; readonly status: ConnectionStatus; readonly error?: LatchkeyError }
   /** Nobody asked, but somebody should know. */
   | { readonly kind: "trouble"; readonly error: LatchkeyError; readonly where: string };
 
-export type Answer = Extended | Released | StatusFrame | ListFrame;
+export type Answer =
+  | Extended
+  | Released
+  | StatusFrame
+  | ListFrame
+  | ReplayFrame
+  | CompletedFrame
+  | FailedFrame
+  | AttemptExtendedFrame
+  | ForgottenFrame;
 
 /** A lock as granted to this session, shared by nested acquires. */
 export interface Hold {
@@ -53,7 +77,11 @@ export interface Hold {
 export type Wanted = Omit<AcquireOptions, "signal">;
 
 /** What can be asked in a session. The table adds the id, and the timeout of an acquire. */
-export type Ask = WithoutId<Extract<ClientFrame, { t: "acquire" | "extend" | "release" | "status" | "list" }>>;
+export type Ask = WithoutId<
+  Extract<ClientFrame, { t: "acquire" | "extend" | "release" | "status" | "list" | IdempotencyAsk }>
+>;
+
+type IdempotencyAsk = "begin" | "complete" | "fail" | "extend_attempt" | "forget";
 
 type WithoutId<Frame> = Frame extends unknown ? Omit<Frame, "id"> : never;
 
@@ -97,5 +125,6 @@ export interface Held<Call> extends Hold {
   /** An extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
   busy: boolean;
   readonly entries: Set<Entry<Call>>;
-  error?: LockLostError;
+  /** How it ended. */
+  loss?: LossReason | LockLostError;
 }

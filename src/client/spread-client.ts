@@ -19,6 +19,9 @@ import type {
   LockSet,
   ReleaseResult,
 } from "./locks.ts";
+import type { Attempt, IdempotencyCalls, IdempotentOptions } from "./idempotency-calls.ts";
+import { idempotent } from "./idempotent.ts";
+import { reporter } from "./report.ts";
 import { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
@@ -29,6 +32,14 @@ const STATUSES: readonly ConnectionStatus[] = ["connected", "connecting", "recon
 
 export class SpreadClient implements Client {
   readonly ready: Promise<void>;
+  readonly idempotency: IdempotencyCalls = {
+    begin: (key, options) => this.#for(key, ({ idempotency }) => idempotency.begin(key, options)),
+    complete: (key, attempt, result, contentType) =>
+      this.#for(key, ({ idempotency }) => idempotency.complete(key, attempt, result, contentType)),
+    fail: (key, attempt) => this.#for(key, ({ idempotency }) => idempotency.fail(key, attempt)),
+    extend: (key, attempt, lease) => this.#for(key, ({ idempotency }) => idempotency.extend(key, attempt, lease)),
+    forget: (key, attempt) => this.#for(key, ({ idempotency }) => idempotency.forget(key, attempt)),
+  };
   readonly #url: string;
   readonly #options: ConnectOptions;
   readonly #ports: Ports;
@@ -78,6 +89,10 @@ export class SpreadClient implements Client {
 
   release(key: string, token: string): Promise<ReleaseResult> {
     return this.#for(key, (session) => session.release(key, token));
+  }
+
+  idempotent<T>(key: string, options: IdempotentOptions, work: (attempt: Attempt) => T | PromiseLike<T>): Promise<T> {
+    return idempotent(this.idempotency, reporter(this.#options.onError), key, options, work);
   }
 
   status(key: string): Promise<KeyStatus> {

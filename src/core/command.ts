@@ -4,6 +4,8 @@
  * ids arrive inside the command. Shapes are checked before (ranges, sizes); the engine trusts them.
  */
 
+import type { IdempotencyCommand } from "./idempotency/command.ts";
+
 export type Mode = "exclusive" | "shared";
 
 /**
@@ -139,7 +141,7 @@ export interface Tick {
   readonly kind: "tick";
 }
 
-export type Command =
+export type LockCommand =
   | Open
   | Resume
   | Drop
@@ -153,3 +155,5 @@ export type Command =
   | Status
   | List
   | Tick;
+
+export type Command = LockCommand | IdempotencyCommand;

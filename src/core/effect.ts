@@ -4,6 +4,8 @@
  */
 
 import type { Mode } from "./command.ts";
+import type { IdempotencyEffect, IdempotencyRefusal } from "./idempotency/effect.ts";
+import type { LedgerLimitName } from "./idempotency/limits.ts";
 import type { LimitName } from "./limits.ts";
 import type { ClaimState, Outcome } from "./lifecycle.ts";
 
@@ -165,7 +167,8 @@ export type RefusalCode =
   | "depth_limit"
   | "request_mismatch"
   | "unknown_token"
-  | "session_ended";
+  | "session_ended"
+  | IdempotencyRefusal;
 
 /** Nothing was changed. Not remembered: a repeat of the request is judged anew. */
 export interface Refused extends Addressed {
@@ -173,10 +176,10 @@ export interface Refused extends Addressed {
   readonly code: RefusalCode;
   readonly key?: string;
   /** `limit` only: which one. */
-  readonly limit?: LimitName;
+  readonly limit?: LimitName | LedgerLimitName;
 }
 
-export type Effect =
+export type LockEffect =
   | Opened
   | Resumed
   | SessionEnded
@@ -190,3 +193,5 @@ export type Effect =
   | StatusTold
   | ListTold
   | Refused;
+
+export type Effect = LockEffect | IdempotencyEffect;

@@ -4,7 +4,7 @@
  */
 
 import { acquire } from "./acquire.ts";
-import type { Command } from "./command.ts";
+import type { LockCommand } from "./command.ts";
 import { cancel, extend, release, revokeKey } from "./holding.ts";
 import type { Latch } from "./latch.ts";
 import { DEFAULT_LIMITS, type EngineLimits } from "./limits.ts";
@@ -56,8 +56,17 @@ export class Engine {
     return this.#state.serial;
   }
 
+  /** The time that counts: the latest that it was told, since time never runs backwards. */
+  get now(): number {
+    return this.#state.now;
+  }
+
+  hasSession(id: string): boolean {
+    return this.#state.sessions.has(id);
+  }
+
   /** Serves everything due at or before `now`, then the command. The outbox is added to, not cleared. */
-  step(command: Command, now: number, outbox: Outbox): void {
+  step(command: LockCommand, now: number, outbox: Outbox): void {
     const state = this.#state;
     state.begin(now, outbox);
     serveDue(state);
@@ -114,7 +123,7 @@ export class Engine {
   }
 }
 
-function serve(state: State, command: Command): void {
+function serve(state: State, command: LockCommand): void {
   switch (command.kind) {
     case "acquire":
       return acquire(state, command);

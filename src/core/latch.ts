@@ -1,35 +1,10 @@
+import { Chain } from "./chain.ts";
 import type { Claim } from "./claim.ts";
 import type { Mode } from "./command.ts";
 
-/** Claims in order, linked through themselves: adding at the end and leaving from anywhere are O(1). */
-export class ClaimList {
-  first: Claim | undefined = undefined;
-  #last: Claim | undefined = undefined;
-  count = 0;
-
-  add(claim: Claim): void {
-    claim.previous = this.#last;
-    claim.following = undefined;
-    if (this.#last === undefined) this.first = claim;
-    else this.#last.following = claim;
-    this.#last = claim;
-    this.count++;
-  }
-
-  remove(claim: Claim): void {
-    if (claim.previous === undefined) this.first = claim.following;
-    else claim.previous.following = claim.following;
-    if (claim.following === undefined) this.#last = claim.previous;
-    else claim.following.previous = claim.previous;
-    claim.previous = undefined;
-    claim.following = undefined;
-    this.count--;
-  }
-
-  *[Symbol.iterator](): IterableIterator<Claim> {
-    for (let claim = this.first; claim !== undefined; claim = claim.following) yield claim;
-  }
-}
+/** Claims in order: a queue, the holders of a key, or what is remembered. */
+export type ClaimList = Chain<Claim>;
+export const ClaimList: new () => ClaimList = Chain;
 
 /** One live key: who holds it and who waits for it. */
 export class Latch {

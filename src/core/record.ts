@@ -5,6 +5,7 @@
 
 import type { Acquire } from "./command.ts";
 import type { By } from "./effect.ts";
+import type { IdempotencyChange, IdempotencyImage } from "./idempotency/record.ts";
 import type { ClaimState, Outcome } from "./lifecycle.ts";
 
 export interface ClaimRecord {
@@ -54,14 +55,19 @@ export interface SessionRecord {
  * One line of what a step changed. A record is the engine's own object, so it shows the state of now, not
  * that of the step: committing a record twice is harmless, and a `forget` always comes after its last change.
  */
-export type Change =
+export type LockChange =
   | { readonly kind: "claim"; readonly claim: ClaimRecord }
   | { readonly kind: "claim_forgotten"; readonly ticket: number }
   | { readonly kind: "session"; readonly session: SessionRecord }
   | { readonly kind: "session_gone"; readonly session: string };
 
-/** All that a store knows of a space. */
+export type Change = LockChange | IdempotencyChange;
+
+/** All that a store knows of the locks of a space. */
 export interface Image {
   readonly claims: readonly ClaimRecord[];
   readonly sessions: readonly SessionRecord[];
 }
+
+/** All that a space is restored from. */
+export interface SpaceImage extends Image, IdempotencyImage {}

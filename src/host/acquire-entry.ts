@@ -4,18 +4,18 @@
  */
 
 import { type Acquire, type Command, isSameRequest } from "../core/index.ts";
-import type { AcquireAnswer, Answer, Entry } from "./calls.ts";
+import type { Answer, Delivery, WaitAnswer } from "./calls.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
 
 export interface Caller {
   /** Aborts when the caller hangs up, where the runtime can see it. */
   readonly signal: AbortSignal;
-  readonly resolve: (answer: AcquireAnswer) => void;
+  readonly resolve: (answer: WaitAnswer) => void;
   readonly since: number;
 }
 
-export class AcquireEntry implements Entry {
+export class AcquireEntry implements Delivery {
   readonly #command: Acquire;
   readonly #submit: (command: Command) => void;
   readonly #parts: HostParts;
@@ -55,7 +55,6 @@ export class AcquireEntry implements Entry {
     this.#callers.set(caller, undefined);
   }
 
-  /** Notices from now on when the caller hangs up. */
   listen(caller: Caller): void {
     if (!this.#callers.has(caller)) return;
     const { signal } = caller;
@@ -84,9 +83,10 @@ export class AcquireEntry implements Entry {
     }
   }
 
-  /** One more answer was lost; true when none can have arrived. */
   undelivered(): boolean {
-    return ++this.#lostCount === this.#givenCount;
+    if (++this.#lostCount !== this.#givenCount) return false;
+    this.#withdraw();
+    return true;
   }
 
   drain(): void {
@@ -138,6 +138,10 @@ export class AcquireEntry implements Entry {
 
   #cancel(): void {
     this.#isCancelled = true;
+    this.#withdraw();
+  }
+
+  #withdraw(): void {
     const { from, request } = this.#command;
     this.#submit({ kind: "cancel", from, request, forget: true });
   }

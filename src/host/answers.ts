@@ -3,6 +3,7 @@
 import type { Effect } from "../core/index.ts";
 import type { ProblemCode } from "../protocol/problems.ts";
 import type { Answer } from "./calls.ts";
+import { retryAfter } from "./idempotency-wire.ts";
 import { json, problem, type ProblemExtras } from "./problem.ts";
 import { DETAILS, type Wire } from "./wire.ts";
 
@@ -32,6 +33,12 @@ export function failed(answer: Answer, key?: string): Response {
   switch (answer.kind) {
     case "refused":
       return refused(answer.code, answer.limit, about);
+    case "in_progress": {
+      const retry_after_ms = retryAfter(answer.retryAfterMs);
+      return problem("in_progress", "another attempt is in progress", { ...about, retry_after_ms });
+    }
+    case "attempt_lost":
+      return problem("attempt_lost", `the attempt is lost: ${answer.reason}`, { ...about, reason: answer.reason });
     case "lost":
       return lost(answer.reason, about);
     case "ended":

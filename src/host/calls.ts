@@ -3,9 +3,10 @@
  * and entries of one address are answered in the order in which their commands were submitted.
  */
 
-import type { Acquire, Command } from "../core/index.ts";
+import type { Acquire, Begin, Command } from "../core/index.ts";
 import type { ClaimRecord } from "../core/record.ts";
 import { AcquireEntry, type Caller } from "./acquire-entry.ts";
+import { BeginEntry } from "./begin-entry.ts";
 import { Orphans } from "./orphans.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
@@ -13,11 +14,14 @@ import type { Told } from "./wire.ts";
 /** What a call comes to: an effect, or a reason why there is none. `gone`: the caller hung up. */
 export type Answer = Told | { readonly kind: "unavailable" | "draining" | "gone" };
 
-export interface AcquireAnswer {
+export interface WaitAnswer {
   readonly answer: Answer;
   /** Whether the caller had to wait for it. */
   readonly hasWaited: boolean;
 }
+
+type Waited = Acquire | Begin;
+type Unanswered = "open" | "resume" | "drop" | "bye" | "tick" | "cancel" | "cancel_begin";
 
 /** Something submitted that has not had its last effect yet. */
 export interface Entry {
@@ -28,6 +32,16 @@ export interface Entry {
   stopped(): void;
 }
 
+/** Something that is waited for, and given back when its answer reached nobody. */
+export interface Delivery extends Entry {
+  /** Whether this very command was granted, not one that it repeats. */
+  readonly isFresh: boolean;
+  /** Notices from now on when the caller hangs up, if it still waits. */
+  listen(caller: Caller): void;
+  /** One more answer was lost. True when none can have arrived: then what was granted has been given back. */
+  undelivered(): boolean;
+}
+
 /** Grants whose delivery may still turn out to have failed. One that was pushed out sits out its lease. */
 const DELIVERIES_MAX = 1024;
 
@@ -36,7 +50,7 @@ export class Calls {
   readonly #parts: HostParts;
   readonly #entries: Map<string, Entry[]> = new Map();
   /** The latest grants by address. A repeat of the request makes the fate of the first answer irrelevant. */
-  readonly #deliveries: Map<string, AcquireEntry> = new Map();
+  readonly #deliveries: Map<string, Delivery> = new Map();
   readonly #orphans: Orphans;
 
   constructor(submit: (command: Command) => void, parts: HostParts) {
@@ -54,9 +68,7 @@ export class Calls {
   }
 
   /** For commands with one answer, which comes at once or with the next commit. */
-  ask(
-    command: Exclude<Command, { kind: "open" | "resume" | "drop" | "bye" | "tick" | "acquire" | "cancel" }>,
-  ): Promise<Answer> {
+  ask(command: Exclude<Command, { kind: Waited["kind"] | Unanswered }>): Promise<Answer> {
     return new Promise((resolve) => {
       const entry: Entry = {
         effect(effect) {
@@ -72,23 +84,22 @@ export class Calls {
   }
 
   /** Waits until the claim is granted or over. Calls with the same request are one claim and get the same answer. */
-  acquire(command: Acquire, signal: AbortSignal): Promise<AcquireAnswer> {
-    return new Promise((resolve) => {
-      const caller: Caller = { signal, resolve, since: this.#parts.clock.now() };
-      const address = addressOf(command.from, command.request);
-      this.#deliveries.delete(address);
-      this.#orphans.cameBack(address);
-      const last = this.#entries.get(address)?.at(-1);
-      if (last instanceof AcquireEntry && !last.isCancelled) {
-        last.attach(caller, command);
-        last.listen(caller);
-        return;
-      }
-      const entry = new AcquireEntry(command, this.#submit, this.#parts);
+  acquire(command: Acquire, signal: AbortSignal): Promise<WaitAnswer> {
+    return this.#wait(command, signal, (caller, last) => {
+      const isShared = last instanceof AcquireEntry && !last.isCancelled;
+      const entry = isShared ? last : new AcquireEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
-      this.#enter(address, entry);
-      this.#submit(command);
-      entry.listen(caller);
+      return entry;
+    });
+  }
+
+  /** Waits until an attempt starts, there is a result, or the wait is over; repeats as in `acquire`. */
+  begin(command: Begin, signal: AbortSignal): Promise<WaitAnswer> {
+    return this.#wait(command, signal, (caller, last) => {
+      const isShared = last instanceof BeginEntry && !last.isCancelled;
+      const entry = isShared ? last : new BeginEntry(command, this.#submit, this.#parts);
+      entry.attach(caller, command);
+      return entry;
     });
   }
 
@@ -100,7 +111,7 @@ export class Calls {
     if (entries === undefined || entry === undefined || !entry.effect(effect)) return;
     entries.shift();
     if (entries.length === 0) this.#entries.delete(address);
-    if (entry instanceof AcquireEntry && entry.isFresh) this.#remember(address, entry);
+    if ((entry instanceof AcquireEntry || entry instanceof BeginEntry) && entry.isFresh) this.#remember(address, entry);
   }
 
   /** The space was loaded with these claims. */
@@ -108,13 +119,10 @@ export class Calls {
     this.#orphans.restored(claims, addressOf);
   }
 
-  /** The answer to the acquire at this address could not be sent. */
+  /** The answer to the acquire or begin at this address could not be sent. */
   undelivered(from: string, request: string): void {
     const address = addressOf(from, request);
-    const entry = this.#deliveries.get(address);
-    if (entry === undefined || !entry.undelivered()) return;
-    this.#deliveries.delete(address);
-    this.#submit({ kind: "cancel", from, request, forget: true });
+    if (this.#deliveries.get(address)?.undelivered() === true) this.#deliveries.delete(address);
   }
 
   drain(): void {
@@ -127,13 +135,34 @@ export class Calls {
     for (const entry of entries) entry.stopped();
   }
 
+  /** `enter` gives the entry that takes the caller: the latest one at its address, or a new one for the command. */
+  #wait(
+    command: Waited,
+    signal: AbortSignal,
+    enter: (caller: Caller, last: Entry | undefined) => Delivery,
+  ): Promise<WaitAnswer> {
+    return new Promise((resolve) => {
+      const caller: Caller = { signal, resolve, since: this.#parts.clock.now() };
+      const address = addressOf(command.from, command.request);
+      this.#deliveries.delete(address);
+      this.#orphans.cameBack(address);
+      const last = this.#entries.get(address)?.at(-1);
+      const entry = enter(caller, last);
+      if (entry !== last) {
+        this.#enter(address, entry);
+        this.#submit(command);
+      }
+      entry.listen(caller);
+    });
+  }
+
   #enter(address: string, entry: Entry): void {
     const entries = this.#entries.get(address);
     if (entries === undefined) this.#entries.set(address, [entry]);
     else entries.push(entry);
   }
 
-  #remember(address: string, entry: AcquireEntry): void {
+  #remember(address: string, entry: Delivery): void {
     this.#deliveries.set(address, entry);
     if (this.#deliveries.size <= DELIVERIES_MAX) return;
     for (const oldest of this.#deliveries.keys()) {

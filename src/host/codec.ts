@@ -1,10 +1,11 @@
-/** From the text of a frame to a frame that keeps the rules of its shape, or to what is wrong with it. */
+/** From the text of a message to frames that keep the rules of their shape, or to what is wrong with them. */
 
 import * as v from "valibot";
 import { ClientFrame, type ClientFrame as Frame } from "../protocol/frames.ts";
-import { FRAME_BYTES_MAX, PROTOCOL_VERSION, REQUEST_CHARS_MAX } from "../protocol/limits.ts";
+import { BATCH_FRAMES_MAX, FRAME_BYTES_MAX, PROTOCOL_VERSION, REQUEST_CHARS_MAX } from "../protocol/limits.ts";
 import { utf8Bytes } from "../protocol/names.ts";
 import type { ProblemCode } from "../protocol/problems.ts";
+import { hotFrame } from "./hot-frames.ts";
 
 export interface BadFrame {
   readonly t: undefined;
@@ -21,14 +22,23 @@ export function isFrameTooBig(text: string): boolean {
   return text.length * 3 > FRAME_BYTES_MAX && utf8Bytes(text, FRAME_BYTES_MAX) > FRAME_BYTES_MAX;
 }
 
-export function parseFrame(text: string): Frame | BadFrame {
+/** One frame, or a batch of them in their order; each is good or bad by itself. */
+export function parseFrames(text: string): readonly (Frame | BadFrame)[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // The engine's own message would quote the text, and with it perhaps a token.
-    return bad("bad_json", "the frame is not JSON", undefined);
+    return [bad("bad_json", "the frame is not JSON", undefined)];
   }
+  if (!Array.isArray(value)) return [frameOf(value)];
+  if (value.length > 0 && value.length <= BATCH_FRAMES_MAX) return value.map(frameOf);
+  return [bad("bad_request", `a batch has 1 to ${BATCH_FRAMES_MAX} frames`, undefined)];
+}
+
+function frameOf(value: unknown): Frame | BadFrame {
+  const hot = hotFrame(value);
+  if (hot !== undefined) return hot;
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return bad("bad_request", "a frame must be a JSON object", undefined);
   }

@@ -2,6 +2,7 @@
 
 import type { Acquire, Command } from "../core/index.ts";
 import type { AcquireFrame, ClientFrame } from "../protocol/frames.ts";
+import type { IdempotencyFrame } from "../protocol/idempotency-frames.ts";
 import { LIST_COUNT_DEFAULT } from "../protocol/limits.ts";
 import type { KeyNames } from "./keys.ts";
 import type { Mint } from "./ports.ts";
@@ -9,13 +10,16 @@ import type { Permission } from "./settings.ts";
 
 /** Frames that ask for something under an id; `hello` and `bye` are about the connection itself. */
 export type AskingFrame = Exclude<ClientFrame, { t: "hello" | "bye" }>;
+type LockFrame = Exclude<AskingFrame, IdempotencyFrame>;
 
 export function permissionFor(frame: AskingFrame): Permission | undefined {
   if (frame.t === "revoke" || frame.t === "revoke_session") return "operate";
+  // Without the attempt that ran it: an operator's word.
+  if (frame.t === "forget" && frame.attempt === undefined) return "operate";
   return frame.t === "acquire" && frame.steal === true ? "steal" : undefined;
 }
 
-export function commandOf(frame: AskingFrame, from: string, keys: KeyNames, mint: Mint): Command {
+export function commandOf(frame: LockFrame, from: string, keys: KeyNames, mint: Mint): Command {
   const request = frame.id;
   switch (frame.t) {
     case "acquire":

@@ -3,7 +3,7 @@
  * taken they stand under a short lease of their own, so that one who died while waiting does not hold for its full ttl.
  */
 
-import type { GrantTold } from "./http-latch.ts";
+import type { GrantTold } from "./http-call.ts";
 import type { Clock, Hibernation, Mint } from "./ports.ts";
 import type { Timed, Timers } from "./timers.ts";
 

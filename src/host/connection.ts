@@ -2,13 +2,14 @@
 
 import { CLOSE, type CloseCode } from "../protocol/close.ts";
 import type { ClientFrame, HelloFrame } from "../protocol/frames.ts";
-import { BUFFERED_BYTES_MAX, FRAME_BYTES_MAX } from "../protocol/limits.ts";
-import { ACK, PING, PONG, type ServerFrame } from "../protocol/server-frames.ts";
+import { FRAME_BYTES_MAX } from "../protocol/limits.ts";
+import { ACK, PING, PONG } from "../protocol/server-frames.ts";
 import type { Shown } from "./auth.ts";
-import { type BadFrame, isFrameTooBig, parseFrame } from "./codec.ts";
+import { type BadFrame, isFrameTooBig, parseFrames } from "./codec.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { type Ending, type Introduced, judgeHello } from "./hello.ts";
 import type { ConnectionMemory } from "./memory.ts";
+import { Outlet } from "./outlet.ts";
 import type { HostParts } from "./parts.ts";
 import type { Socket } from "./ports.ts";
 import { Bucket } from "./rate.ts";
@@ -40,11 +41,12 @@ export class Connection implements SessionLine, Timed {
   readonly #parts: HostParts;
   readonly #options: ConnectionOptions;
   readonly #rate: Bucket;
+  readonly #outlet: Outlet;
   #phase: Phase = "connecting";
   #session: Session | undefined;
   readonly #heartbeat: Heartbeat;
   /** Frames that came before the welcome. */
-  #early: string[] = [];
+  #early: (ClientFrame | BadFrame)[] = [];
   #earlyChars = 0;
   readonly #helloBy: number;
 
@@ -54,6 +56,7 @@ export class Connection implements SessionLine, Timed {
     this.#parts = parts;
     this.#options = options;
     this.#rate = new Bucket(parts.settings.ratePerSecond, now);
+    this.#outlet = new Outlet(socket, parts, (reason) => this.#end(CLOSE.overloaded, reason));
     this.#heartbeat = new Heartbeat(socket, parts, now);
     this.order = parts.timers.nextOrder();
     this.#helloBy = options.memory?.helloBy ?? now + parts.settings.helloTimeoutMs;
@@ -82,11 +85,8 @@ export class Connection implements SessionLine, Timed {
       return;
     }
     if (this.#heartbeat.heard(now)) this.#remember();
-    this.#parts.metrics.count("latchkey_frames_total", "in");
-    if (!this.#rate.take(now)) {
-      this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
-    } else if (text === PONG && this.#phase !== "connecting") {
-      this.#sendText(ACK);
+    if (text === PONG && this.#phase !== "connecting") {
+      if (this.#isWithinRate(now)) this.#outlet.sendBare(ACK);
     } else if (isFrameTooBig(text)) {
       this.#fail({
         close: CLOSE.frameTooBig,
@@ -94,7 +94,7 @@ export class Connection implements SessionLine, Timed {
         detail: `a frame has at most ${FRAME_BYTES_MAX} bytes`,
       });
     } else {
-      this.#frame(text);
+      this.#frames(parseFrames(text), text.length, now);
     }
   }
 
@@ -112,7 +112,7 @@ export class Connection implements SessionLine, Timed {
   }
 
   drain(retryAfterMs: number): void {
-    this.#send({ t: "draining", retry_after_ms: retryAfterMs });
+    this.#outlet.send({ t: "draining", retry_after_ms: retryAfterMs });
     this.#end(CLOSE.draining, "draining");
   }
 
@@ -128,7 +128,7 @@ export class Connection implements SessionLine, Timed {
     }
     if (now >= this.#heartbeat.pingAt) {
       this.#heartbeat.pinged(now);
-      this.#sendText(PING);
+      this.#outlet.sendBare(PING);
       this.#remember();
     }
     this.#watch();
@@ -136,12 +136,12 @@ export class Connection implements SessionLine, Timed {
 
   opened(effect: Parameters<SessionLine["opened"]>[0]): void {
     if (this.#session === undefined) return;
-    this.#send(this.#session.welcome(effect));
+    this.#outlet.send(this.#session.welcome(effect));
     this.#heartbeat.begin(this.#parts.clock.now(), this.#options.hasHeartbeat);
     this.#watch();
     // What arrives while these are served is put behind them.
-    for (const text of this.#early) {
-      if (this.#phase === "entering") this.#serve(parseFrame(text));
+    for (const frame of this.#early) {
+      if (this.#phase === "entering") this.#serve(frame);
     }
     this.#early = [];
     if (this.#phase === "entering") this.#phase = "open";
@@ -157,7 +157,7 @@ export class Connection implements SessionLine, Timed {
     // Whoever has said good-bye is told only that the session is over.
     if (this.#phase === "leaving") return;
     const frame = this.#session?.tell(effect);
-    if (frame !== undefined) this.#send(frame);
+    if (frame !== undefined) this.#outlet.send(frame);
   }
 
   ended(effect: Parameters<SessionLine["ended"]>[0]): void {
@@ -178,20 +178,36 @@ export class Connection implements SessionLine, Timed {
     this.#fail({ close: CLOSE.internal, code: "unavailable", detail: "the store cannot be reached" });
   }
 
-  #frame(text: string): void {
+  /** `chars`: the size of the message that they came in. */
+  #frames(frames: readonly (ClientFrame | BadFrame)[], chars: number, now: number): void {
+    if (this.#phase === "entering") this.#earlyChars += chars;
+    for (const frame of frames) {
+      if (this.#phase === "closed" || !this.#isWithinRate(now)) return;
+      this.#frame(frame);
+      if (frames.length > 1) this.#parts.departures.next(this.#outlet);
+    }
+  }
+
+  #isWithinRate(now: number): boolean {
+    this.#parts.metrics.count("latchkey_frames_total", "in");
+    if (this.#rate.take(now)) return true;
+    this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
+    return false;
+  }
+
+  #frame(frame: ClientFrame | BadFrame): void {
     switch (this.#phase) {
       case "connecting":
-        this.#introduce(parseFrame(text));
+        this.#introduce(frame);
         return;
       case "entering":
         // Nobody is served before the hello is answered: a resume may have shown a wrong secret.
-        this.#earlyChars += text.length;
-        if (this.#earlyChars <= FRAME_BYTES_MAX) this.#early.push(text);
+        if (this.#earlyChars <= FRAME_BYTES_MAX) this.#early.push(frame);
         else
           this.#fail({ close: CLOSE.frameTooBig, code: "too_large", detail: "too much was sent before the welcome" });
         return;
       case "open":
-        this.#serve(parseFrame(text));
+        this.#serve(frame);
         return;
       case "leaving":
       case "closed":
@@ -240,15 +256,15 @@ export class Connection implements SessionLine, Timed {
   #serve(frame: ClientFrame | BadFrame): void {
     if (frame.t === undefined) {
       const { id, code, detail } = frame;
-      this.#send(id === undefined ? { t: "error", code, detail } : refusedFrame(id, code, detail));
+      this.#outlet.send(id === undefined ? { t: "error", code, detail } : refusedFrame(id, code, detail));
     } else if (frame.t === "hello") {
-      this.#send({ t: "error", code: "bad_request", detail: "hello was said before" });
+      this.#outlet.send({ t: "error", code: "bad_request", detail: "hello was said before" });
     } else if (frame.t === "bye") {
       this.#phase = "leaving";
       this.#session?.bye();
     } else {
       const answer = this.#session?.ask(frame);
-      if (answer !== undefined) this.#send(answer);
+      if (answer !== undefined) this.#outlet.send(answer);
     }
   }
 
@@ -256,29 +272,9 @@ export class Connection implements SessionLine, Timed {
     this.#fail({ close: CLOSE.sessionEnded, code: "session_ended", detail: DETAILS.session_ended });
   }
 
-  #send(frame: ServerFrame): void {
-    this.#sendText(JSON.stringify(frame));
-  }
-
-  #sendText(text: string): void {
-    if (this.#phase === "closed") return;
-    this.#parts.metrics.count("latchkey_frames_total", "out");
-    if (!this.#trySend(text)) this.#end(CLOSE.overloaded, "a message was not taken");
-    else if (this.socket.buffered > BUFFERED_BYTES_MAX) this.#end(CLOSE.overloaded, "slow reader");
-  }
-
-  #trySend(text: string): boolean {
-    try {
-      return this.socket.send(text);
-    } catch (error) {
-      this.#parts.onError(error, { where: "send" });
-      return false;
-    }
-  }
-
   /** Ends for a reason that the client should know. */
   #fail({ close, code, detail }: Ending): void {
-    this.#send({ t: "error", code, detail });
+    this.#outlet.send({ t: "error", code, detail });
     this.#end(close, code);
   }
 
@@ -287,8 +283,10 @@ export class Connection implements SessionLine, Timed {
    * may never come. Undefined: the socket is closed already.
    */
   #end(code: CloseCode | undefined, reason: string): void {
+    if (code !== undefined) this.#outlet.depart();
     if (this.#phase === "closed") return;
     this.#phase = "closed";
+    this.#outlet.shut();
     this.#parts.timers.set(this, Number.POSITIVE_INFINITY);
     this.#options.onClosed(this);
     this.socket.remember?.(undefined);

@@ -1,6 +1,6 @@
 /** A lock server without a server: give it a runtime's ports, and hand it requests, sockets and their messages. */
 
-import type { EngineOptions } from "../core/index.ts";
+import type { MachineOptions } from "../core/index.ts";
 import { CLOSE, type CloseCode } from "../protocol/close.ts";
 import { SUBPROTOCOL } from "../protocol/limits.ts";
 import { isSpace } from "../protocol/names.ts";
@@ -8,9 +8,10 @@ import { draining } from "./answers.ts";
 import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
 import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
+import { Departures } from "./departures.ts";
 import { refusePage } from "./gate.ts";
 import { type App, createApp } from "./http.ts";
-import type { GrantTold } from "./http-latch.ts";
+import type { GrantTold } from "./http-call.ts";
 import { KeyNames } from "./keys.ts";
 import type { LockReceiver } from "./lock-port.ts";
 import type { ConnectionMemory } from "./memory.ts";
@@ -21,6 +22,7 @@ import { problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
 import { completeSettings, type HostChoices } from "./settings.ts";
 import { Space } from "./space.ts";
+import { Sweeper } from "./sweeper.ts";
 import { Switchboard } from "./switchboard.ts";
 import { Timers } from "./timers.ts";
 import { Wire } from "./wire.ts";
@@ -56,11 +58,16 @@ export interface OpenedOptions {
 const RETURN_WITHIN_MS = 5000;
 const RETURN_AFTER_MS = 250;
 
+/** Records that have expired are deleted in groups: the store may have to look at every record for it. */
+const SWEEP_EVERY_MS = 10 * 60_000;
+
 export class Host {
   readonly #ports: HostPorts;
   readonly #parts: HostParts;
   readonly #app: App;
   readonly #timers: Timers;
+  readonly #sweeper: Sweeper;
+  readonly #departures = new Departures();
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
   /** One for all: there may be ten thousand silent connections. */
@@ -85,6 +92,8 @@ export class Host {
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
+    const everyMs = hibernation?.forgetEveryMs ?? SWEEP_EVERY_MS;
+    this.#sweeper = new Sweeper({ clock, store, timers: this.#timers, everyMs, onError });
     this.#quarantineUntil = clock.now() + settings.quarantineMs;
     this.#parts = {
       clock,
@@ -96,6 +105,7 @@ export class Host {
       keyring: new Keyring(settings.keys),
       keys,
       wire: new Wire(clock, keys),
+      departures: this.#departures,
       onError,
       hibernation,
       share: ports.share,
@@ -130,7 +140,7 @@ export class Host {
     const grant = this.#grants.get(response);
     if (grant === undefined) return;
     this.#grants.delete(response);
-    this.#takeBack(grant);
+    this.#turn(() => this.#takeBack(grant));
   }
 
   /** A name for a grant whose delivery must be confirmed, lest it is taken back; undefined where there is nothing to confirm. */
@@ -188,7 +198,7 @@ export class Host {
   }
 
   message(socket: Socket, text: string): void {
-    this.#connections.get(socket.id)?.message(text);
+    this.#turn(() => this.#connections.get(socket.id)?.message(text));
   }
 
   binary(socket: Socket): void {
@@ -196,12 +206,12 @@ export class Host {
   }
 
   closed(socket: Socket): void {
-    this.#connections.get(socket.id)?.closed();
+    this.#turn(() => this.#connections.get(socket.id)?.closed());
   }
 
   /** The alarm went off. */
   woken(): void {
-    this.#timers.run(this.#ports.clock.now());
+    this.#turn(() => this.#timers.run(this.#ports.clock.now()));
   }
 
   /**
@@ -215,6 +225,16 @@ export class Host {
   /** The same without a word of when to come back. */
   close(): Promise<void> {
     return this.#stop((connection) => connection.close(CLOSE.goingAway satisfies CloseCode, "closed"));
+  }
+
+  /** What `work` tells the sockets leaves at its end. */
+  #turn(work: () => void): void {
+    this.#departures.begin();
+    try {
+      work();
+    } finally {
+      this.#departures.end();
+    }
   }
 
   #stop(end: (connection: Connection) => void): Promise<void> {
@@ -258,7 +278,7 @@ export class Host {
     const { limits, persist } = this.#parts.settings;
     const isQuarantined = this.#quarantineUntil > clock.now();
     const quarantine = isQuarantined ? { quarantineUntil: this.#quarantineUntil } : undefined;
-    const options: EngineOptions = { limits, persist, ...quarantine };
+    const options: MachineOptions = { limits, persist, ...quarantine };
     return new Space({
       name,
       clock,
@@ -268,10 +288,16 @@ export class Host {
       options,
       serialFloor: store.durable ? 0 : this.#serialFloor,
       forgetEveryMs: this.#ports.hibernation?.forgetEveryMs,
-      onError,
+      onError: (error, about) => {
+        // A record that cannot be read stops nothing, and must not go unseen.
+        if (about.where === "find") this.#parts.metrics.count("latchkey_store_failures_total");
+        onError(error, about);
+      },
       onStored: () => {
         if (this.#failedSpace === name) this.#failedSpace = undefined;
+        this.#sweeper.begin();
       },
+      onExpiring: (at) => this.#sweeper.watch(at),
       onFailed: (space) => this.#failed(space),
       onIdle: (space) => this.#unload(space),
     });
@@ -299,13 +325,14 @@ export class Host {
   }
 
   #gauges(): Gauges {
-    const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, calls: 0 };
+    const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, attempts: 0, calls: 0 };
     for (const { port, calls } of this.#boards.values()) {
       const counts = port.counts();
       totals.sessions += counts?.sessions ?? 0;
       totals.keys += counts?.keys ?? 0;
       totals.holding += counts?.holding ?? 0;
       totals.waiting += counts?.waiting ?? 0;
+      totals.attempts += counts?.idempotency?.running ?? 0;
       totals.calls += calls.count;
     }
     return { spaces: this.#boards.size, sockets: this.#connections.size, ...totals };

@@ -1,45 +1,21 @@
 /** The HTTP calls on keys and sessions. Each asks the space and answers with what that came to. */
 
-import type { Hono } from "hono";
 import type * as v from "valibot";
 import type { Acquire } from "../core/index.ts";
 import { AcquireBody, ExtendBody, ReleaseBody, RevokeBody } from "../protocol/bodies.ts";
 import { HTTP_TIMEOUT_DEFAULT_MS, LIST_COUNT_DEFAULT, LIST_COUNT_MAX } from "../protocol/limits.ts";
 import { isKey } from "../protocol/names.ts";
 import { acquired, extended, failed, released } from "./answers.ts";
-import { type Credential, isPermitted } from "./auth.ts";
+import { isPermitted } from "./auth.ts";
 import type { Answer } from "./calls.ts";
 import { acquireFields, messageOf } from "./commands.ts";
 import type { Call } from "./gate.ts";
+import { asking, forbidden, type Grants, isStillThere, onBoard, type Router, scopeOf } from "./http-call.ts";
 import type { HostParts } from "./parts.ts";
 import { json, problem } from "./problem.ts";
 import { decodeSegment, rawPath, readBody, readKey, readRequestId } from "./request.ts";
-import { CALLER_MARK, type Switchboard } from "./switchboard.ts";
 
-export interface CallVariables {
-  Variables: { call: Call };
-  /** Who calls, where that is known without a key: it comes from within the program. */
-  Bindings: { credential?: Credential };
-}
-export type Router = Hono<CallVariables>;
 type Serve = (call: Call, parts: HostParts, grants: Grants) => Promise<Response>;
-
-/** A grant that an answer tells of. */
-export interface GrantTold {
-  readonly space: string;
-  readonly from: string;
-  readonly request: string;
-  readonly hasWaited: boolean;
-}
-
-export interface Grants {
-  /** What the answer to this request grants. */
-  note(request: Request, grant: GrantTold): void;
-  /** The answer cannot be sent. */
-  takeBack(grant: GrantTold): void;
-}
-
-const TURNS_TO_READ = 2;
 
 /** An empty key is matched as well, so that it is told to be a bad key and not an unknown route. */
 const KEY = "/v1/latch/:key{[^/]*}";
@@ -93,28 +69,8 @@ async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Re
     return body.on_timeout === "ok" ? json({ status: "timeout" }) : waitIsOver(call, parts, key);
   }
   if (answer.kind !== "granted") return failed(answer, key);
-  const grant = { space: call.space, from, request, hasWaited };
-  // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
-  if (hasWaited && parts.hibernation === undefined && (await hasHungUp(signal))) {
-    grants.takeBack(grant);
-    return failed({ kind: "gone" });
-  }
-  grants.note(call.request, grant);
+  if (!(await isStillThere(call, parts, grants, { from, request, hasWaited }))) return failed({ kind: "gone" });
   return acquired(answer, key, parts.wire);
-}
-
-/**
- * What let the key go and what tells of the hang-up may have arrived together, and been read in the other order. So whoever
- * has waited is looked at once more after the runtime has read everything that was there: in one turn of its loop it reads,
- * and at the end of that turn, or in the next, it tells of what has closed. A timer would wait for a ms.
- */
-async function hasHungUp(signal: AbortSignal): Promise<boolean> {
-  for (let turn = 0; turn < TURNS_TO_READ && !signal.aborted; turn++) {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-  return signal.aborted;
 }
 
 function acquireOf(
@@ -221,28 +177,4 @@ function revoked(answer: Answer | Response, key?: string): Response {
 function askStatus(call: Call, parts: HostParts, key: string): Promise<Answer | Response> {
   const command = { kind: "status", ...asking(call, parts), key: parts.keys.inward(key) } as const;
   return onBoard(call, parts, (board) => board.calls.ask(command));
-}
-
-/** The board is asked for at the moment of use: one that nobody listens to may have been unloaded meanwhile. */
-async function onBoard<T>(
-  call: Call,
-  parts: HostParts,
-  ask: (board: Switchboard) => Promise<T>,
-): Promise<T | Response> {
-  if (parts.isDraining()) return failed({ kind: "draining" });
-  const board = parts.board(call.space);
-  return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
-}
-
-function asking(call: Call, parts: HostParts): { from: string; request: string } {
-  return { from: scopeOf(call), request: `ask:${parts.mint.token()}` };
-}
-
-/** Request ids of callers are unique within their credential. */
-function scopeOf(call: Call): string {
-  return CALLER_MARK + call.credential.name;
-}
-
-function forbidden(permission: string): Response {
-  return problem("forbidden", `this API key has not the permission to ${permission}`);
 }

@@ -2,10 +2,13 @@
 
 import { Hono } from "hono";
 import { cors } from "hono/cors";
+import { ATTEMPT_HEADER, ATTEMPT_NUMBER_HEADER, REPLAYED_HEADER } from "../protocol/headers.ts";
 import { draining } from "./answers.ts";
 import type { Credential } from "./auth.ts";
 import { Gate, refusePage } from "./gate.ts";
-import { addLatchRoutes, type CallVariables, directCall, type Grants, type Router } from "./http-latch.ts";
+import type { CallVariables, Grants, Router } from "./http-call.ts";
+import { addIdempotencyRoutes } from "./http-idempotency.ts";
+import { addLatchRoutes, directCall } from "./http-latch.ts";
 import type { Gauges } from "./metrics.ts";
 import { openApi } from "./openapi.ts";
 import type { HostParts } from "./parts.ts";
@@ -25,6 +28,11 @@ const METHODS: Readonly<Record<string, string>> = {
   "/v1/latch/:key{[^/]*}/extend": "POST",
   "/v1/latch/:key{[^/]*}/release": "POST",
   "/v1/latch/:key{[^/]*}": "GET, DELETE",
+  "/v1/idempotency/:key{[^/]*}/begin": "POST",
+  "/v1/idempotency/:key{[^/]*}/complete": "POST",
+  "/v1/idempotency/:key{[^/]*}/fail": "POST",
+  "/v1/idempotency/:key{[^/]*}/extend": "POST",
+  "/v1/idempotency/:key{[^/]*}": "GET, DELETE",
   "/v1/session/:session": "DELETE",
   "/v1/session": "GET",
   "/healthz": "GET",
@@ -72,6 +80,7 @@ function createRouter(parts: HostParts, options: HttpOptions, gate: Gate): Route
   addGates(router, parts, gate);
   addOperatingRoutes(router, parts, options);
   addLatchRoutes(router, parts, options.grants);
+  addIdempotencyRoutes(router, parts, options.grants);
   router.get("/v1/session", () =>
     problem("upgrade_required", "connect to this path with a WebSocket", {}, { upgrade: "websocket" }),
   );
@@ -96,8 +105,8 @@ function addGates(router: Router, parts: HostParts, gate: Gate): void {
   const tellPage = cors({
     origin: (origin) => origin,
     allowMethods: ["GET", "POST", "DELETE"],
-    allowHeaders: ["authorization", "content-type", "idempotency-key"],
-    exposeHeaders: ["retry-after"],
+    allowHeaders: ["authorization", "content-type", "idempotency-key", ATTEMPT_HEADER],
+    exposeHeaders: ["retry-after", REPLAYED_HEADER, ATTEMPT_NUMBER_HEADER],
     maxAge: 600,
   });
   router.use((call, next) => (call.req.raw.headers.has("origin") ? tellPage(call, next) : next()));

@@ -3,7 +3,7 @@
  * this process is one implementation (`space.ts`).
  */
 
-import type { Command, Effect, EngineCounts } from "../core/index.ts";
+import type { Command, Effect, EngineCounts, MachineCounts } from "../core/index.ts";
 import type { Image } from "../core/record.ts";
 
 export interface LockPort {
@@ -11,7 +11,7 @@ export interface LockPort {
   submit(command: Command): void;
   /** Resolves when nothing that was submitted is under way any more. */
   settled(): Promise<void>;
-  counts(): EngineCounts | undefined;
+  counts(): (EngineCounts & Partial<MachineCounts>) | undefined;
 }
 
 export interface LockReceiver {

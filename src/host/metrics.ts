@@ -10,12 +10,14 @@ export interface Gauges {
   readonly keys: number;
   readonly holding: number;
   readonly waiting: number;
+  readonly attempts: number;
   readonly calls: number;
 }
 
 /** Every family: its kind, what it means, and for a counter its one label. What is not named here cannot be counted. */
 const FAMILIES = {
   latchkey_acquires_total: ["counter", "Answers to acquires, by result.", "result"],
+  latchkey_idempotency_total: ["counter", "What became of begins and attempts, by outcome.", "outcome"],
   latchkey_releases_total: ["counter", "Locks that ended, by reason.", "reason"],
   latchkey_refusals_total: ["counter", "Requests that were refused and changed nothing, by code.", "code"],
   latchkey_sockets_closed_total: ["counter", "Sockets that the host closed, by close code.", "code"],
@@ -30,6 +32,7 @@ const FAMILIES = {
   latchkey_keys: ["gauge", "Keys that somebody holds or waits for."],
   latchkey_holding: ["gauge", "Claims that hold."],
   latchkey_waiting: ["gauge", "Claims that wait."],
+  latchkey_attempts: ["gauge", "Attempts at idempotent work that run."],
   latchkey_http_calls: ["gauge", "HTTP calls that wait for an answer."],
 } as const;
 
@@ -77,6 +80,15 @@ export class Metrics {
       case "refused":
         this.count("latchkey_refusals_total", effect.code);
         return;
+      case "started":
+      case "replay":
+      case "in_progress":
+      case "completed":
+      case "failed":
+      case "forgotten":
+      case "attempt_lost":
+        this.count("latchkey_idempotency_total", effect.kind);
+        return;
       default:
     }
   }
@@ -89,6 +101,7 @@ export class Metrics {
       latchkey_keys: gauges.keys,
       latchkey_holding: gauges.holding,
       latchkey_waiting: gauges.waiting,
+      latchkey_attempts: gauges.attempts,
       latchkey_http_calls: gauges.calls,
     };
     const lines: string[] = [];

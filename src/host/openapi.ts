@@ -5,7 +5,6 @@ import {
   HTTP_TIMEOUT_MAX_MS,
   LIST_COUNT_DEFAULT,
   LIST_COUNT_MAX,
-  REQUEST_CHARS_MAX,
   SEMAPHORE_LIMIT_MAX,
   SPACE_CHARS_MAX,
   TOKEN_CHARS_MAX,
@@ -14,15 +13,25 @@ import {
   TTL_MIN_MS,
 } from "../protocol/limits.ts";
 import { PROBLEMS } from "../protocol/problems.ts";
+import { idempotencyPaths, idempotencySchemas } from "./openapi-idempotency.ts";
+import {
+  answer,
+  body,
+  call,
+  constant,
+  flag,
+  parameter,
+  plain,
+  reference,
+  requestId,
+  text,
+  whole,
+} from "./openapi-parts.ts";
 
-const text = { type: "string" } as const;
-const flag = { type: "boolean" } as const;
-const whole = { type: "integer" } as const;
 const orNull = { type: ["integer", "null"] } as const;
 const token = { type: "string", minLength: 1, maxLength: TOKEN_CHARS_MAX } as const;
 const ttl = { type: "integer", minimum: TTL_MIN_MS, maximum: TTL_MAX_MS } as const;
 const mode = { type: "string", enum: ["exclusive", "shared"] } as const;
-const requestId = { type: "string", minLength: 1, maxLength: REQUEST_CHARS_MAX } as const;
 const anything = {} as const;
 
 const schemas = {
@@ -81,6 +90,7 @@ const schemas = {
   ]),
   KeyList: answer({ keys: { type: "array", items: reference("Key") }, next: text }, ["keys"]),
   Revoked: answer({ status: constant("revoked"), count: whole }),
+  ...idempotencySchemas,
   Problem: answer(
     {
       type: text,
@@ -140,6 +150,7 @@ export const openApi = {
       ],
       get: call("The keys in use", "KeyList"),
     },
+    ...idempotencyPaths([key, space], idempotencyKey),
     "/v1/session/{session}": {
       parameters: [parameter("session", "path", text), space],
       delete: call("Revoke a session with all its claims", "Revoked", "RevokeBody"),
@@ -151,43 +162,3 @@ export const openApi = {
     "/openapi.json": { get: plain("This document") },
   },
 };
-
-function body(properties: object, required: readonly string[] = []): object {
-  return { type: "object", properties, required };
-}
-
-function answer(properties: object, required: readonly string[] = Object.keys(properties)): object {
-  return { type: "object", properties, required };
-}
-
-function constant(value: string): object {
-  return { type: "string", const: value };
-}
-
-function reference(schema: string): object {
-  return { $ref: `#/components/schemas/${schema}` };
-}
-
-function parameter(name: string, place: "path" | "query" | "header", schema: object): object {
-  return { name, in: place, required: place === "path", schema };
-}
-
-function content(schema: string, type = "application/json"): object {
-  return { [type]: { schema: reference(schema) } };
-}
-
-function call(summary: string, answered: string, asked?: string, parameters: readonly object[] = []): object {
-  return {
-    summary,
-    parameters,
-    ...(asked === undefined ? undefined : { requestBody: { content: content(asked) } }),
-    responses: {
-      "200": { description: answered, content: content(answered) },
-      default: { description: "What went wrong", content: content("Problem", "application/problem+json") },
-    },
-  };
-}
-
-function plain(summary: string, status = "200"): object {
-  return { summary, responses: { [status]: { description: summary } } };
-}

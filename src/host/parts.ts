@@ -1,6 +1,7 @@
 /** What the parts of one host share. */
 
 import type { Keyring } from "./auth.ts";
+import type { Departures } from "./departures.ts";
 import type { KeyNames } from "./keys.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Clock, Hibernation, Mint, Share, Store } from "./ports.ts";
@@ -19,6 +20,7 @@ export interface HostParts {
   readonly keyring: Keyring;
   readonly keys: KeyNames;
   readonly wire: Wire;
+  readonly departures: Departures;
   readonly onError: OnError;
   readonly hibernation: Hibernation | undefined;
   readonly share: Share | undefined;

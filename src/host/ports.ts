@@ -3,7 +3,8 @@
  * `host.fetch`, `host.admit`, `host.opened`, `host.message`, `host.closed` and `host.woken`.
  */
 
-import type { Change, Image } from "../core/record.ts";
+import type { RecordImage } from "../core/idempotency/record.ts";
+import type { Change, SpaceImage } from "../core/record.ts";
 import type { ConnectionMemory } from "./memory.ts";
 
 export interface Clock {
@@ -38,7 +39,7 @@ export interface Batch {
 }
 
 export interface StoredSpace {
-  readonly image: Image;
+  readonly image: SpaceImage;
   /** Number to go on from: above every ticket and fence that any earlier start can have given out. */
   readonly serial: number;
 }
@@ -55,6 +56,19 @@ export interface Store {
    * Throws or rejects when it does not: the caller's memory is then ahead of the store.
    */
   commit(space: string, batch: Batch): void | Promise<void>;
+  /**
+   * The idempotency record of a key, as committed last. Throws when it cannot be read: then nobody may be told anything about
+   * this key, and nothing is written over it.
+   */
+  find(space: string, key: string): RecordImage | undefined;
+  /** Whether no record can be kept that is not kept already. Absent: there is always room. */
+  isFull?(): boolean;
+  /**
+   * Goes on deleting the records that have expired by `now`, with a look at `countMax` records at most and in no more time than nobody
+   * notices. Returns when to call it again, in `Clock.now()` time: `now` while there are more to look at, Infinity when there is nothing to come.
+   * What is committed while a look at all of them is under way may be left out of that.
+   */
+  sweep(now: number, countMax: number): number;
   close(): void | Promise<void>;
 }
 

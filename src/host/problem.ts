@@ -14,7 +14,7 @@ export function problem(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const { status, title, retryable } = PROBLEMS[code];
-  const isLater = status === 429 || status === 503;
+  const isLater = status === 429 || status === 503 || code === "in_progress";
   const retryAfterMs = extras.retry_after_ms ?? RETRY_AFTER_MS;
   const body: Problem = {
     type: problemType(code),
@@ -37,8 +37,9 @@ export function problem(
   });
 }
 
-export function json(body: object): Response {
+export function json(body: object, status: number = 200): Response {
   return new Response(JSON.stringify(body), {
+    status,
     headers: { "content-type": "application/json", "cache-control": "no-store" },
   });
 }

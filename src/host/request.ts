@@ -50,9 +50,12 @@ export function readSpace(request: Request, credential: Credential): string | Re
 export async function readBody<Schema extends v.GenericSchema>(
   request: Request,
   schema: Schema,
+  bytesMax: number = BODY_BYTES_MAX,
 ): Promise<v.InferOutput<Schema> | Response> {
-  const text = await readText(request);
-  if (text instanceof Response) return text;
+  const bytes = await readBytes(request, bytesMax);
+  if (bytes instanceof Response) return bytes;
+  const text = decode(bytes);
+  if (text === undefined) return problem("bad_json", NOT_TEXT);
   let value: unknown;
   try {
     value = text.trim() === "" ? {} : JSON.parse(text);
@@ -70,49 +73,70 @@ export async function readBody<Schema extends v.GenericSchema>(
   }
 }
 
-/** At most 64 KiB, whether or not the length was announced. */
-async function readText(request: Request): Promise<string | Response> {
+/** One that says that it is longer is not read at all. */
+const THROWN_AWAY_BYTES_MAX = 4 * 1024 * 1024;
+
+const NOT_TEXT = "the body is not UTF-8 text";
+
+/** All of the body, whether or not its length was announced. */
+export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array | Response> {
   const { headers } = request;
-  const announced = headers.get("content-length");
+  const length = headers.get("content-length");
+  const announced = length === null ? 0 : Number(length);
+  if (announced > THROWN_AWAY_BYTES_MAX) return tooLarge(bytesMax);
   try {
     // Nobody can send more than they announced, and to take all of it at once spares a stream.
-    if (announced === null || headers.has("transfer-encoding")) return await readStream(request);
-    if (Number(announced) > BODY_BYTES_MAX) return tooLarge();
-    return UTF8.decode(await request.arrayBuffer());
+    const isShort = length !== null && announced <= bytesMax && !headers.has("transfer-encoding");
+    if (isShort) return new Uint8Array(await request.arrayBuffer());
+    return await readStream(request, bytesMax, announced);
   } catch {
-    // Cut off, or not UTF-8: to guess at characters could make two different requests alike.
-    return problem("bad_json", "the body is not UTF-8 text");
+    // Cut off.
+    return problem("bad_json", NOT_TEXT);
   }
 }
 
-async function readStream(request: Request): Promise<string | Response> {
-  if (request.body === null) return "";
+/**
+ * One that is too long, and says by how little, is read to its end and thrown away: a peer that is still sending may not hear an
+ * answer, and one that keeps its connection would find it closed with the next call.
+ */
+async function readStream(request: Request, bytesMax: number, announced: number): Promise<Uint8Array | Response> {
+  if (request.body === null) return new Uint8Array();
+  const readMax = announced > bytesMax ? announced : bytesMax;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   const reader = request.body.getReader();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     bytes += part.value.byteLength;
-    if (bytes > BODY_BYTES_MAX) {
+    if (bytes > readMax) {
       await reader.cancel();
-      return tooLarge();
+      return tooLarge(bytesMax);
     }
-    chunks.push(part.value);
+    if (bytes <= bytesMax) chunks.push(part.value);
   }
-  return decode(chunks, bytes);
+  return bytes > bytesMax ? tooLarge(bytesMax) : join(chunks, bytes);
 }
 
-function tooLarge(): Response {
-  return problem("too_large", `a body has at most ${BODY_BYTES_MAX} bytes`);
+function tooLarge(bytesMax: number): Response {
+  return problem("too_large", `a body has at most ${bytesMax} bytes`);
 }
 
-function decode(chunks: readonly Uint8Array[], bytes: number): string {
+function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
   const whole = new Uint8Array(bytes);
   let at = 0;
   for (const chunk of chunks) {
     whole.set(chunk, at);
     at += chunk.byteLength;
   }
-  return UTF8.decode(whole);
+  return whole;
+}
+
+/** Undefined: it is not UTF-8. To guess at characters could make two different requests alike. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The id that makes a repeat the same request: from the header, quoted or bare, or from the body. */

@@ -6,6 +6,7 @@ import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
 import { partOf } from "../protocol/spread.ts";
 import { type Credential, isPermitted } from "./auth.ts";
 import { type AskingFrame, commandOf, permissionFor } from "./commands.ts";
+import { idempotencyCommandOf, isIdempotencyFrame } from "./idempotency-commands.ts";
 import type { HostParts } from "./parts.ts";
 import type { Switchboard } from "./switchboard.ts";
 import { refusedFrame, type Told } from "./wire.ts";
@@ -68,7 +69,14 @@ export class Session {
     if (permission !== undefined && !isPermitted(this.facts.credential, permission)) {
       return refusedFrame(frame.id, "forbidden", `this API key has not the permission to ${permission}`);
     }
-    this.board.port.submit(commandOf(frame, this.facts.id, keys, mint));
+    const { id } = this.facts;
+    if (isIdempotencyFrame(frame)) {
+      const command = idempotencyCommandOf(frame, id, this.#parts);
+      if (command.kind === undefined) return refusedFrame(frame.id, command.code, command.detail);
+      this.board.port.submit(command);
+    } else {
+      this.board.port.submit(commandOf(frame, id, keys, mint));
+    }
     return undefined;
   }
 

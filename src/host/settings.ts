@@ -1,6 +1,12 @@
 /** Everything about a host that whoever runs it can choose. */
 
-import type { EngineLimits } from "../core/index.ts";
+import {
+  type EngineLimits,
+  type LedgerLimits,
+  RECORD_TTL_DEFAULT_MS,
+  RECORD_TTL_MAX_MS,
+  RECORD_TTL_MIN_MS,
+} from "../core/index.ts";
 import {
   DEADLINE_DEFAULT_MS,
   GRACE_MAX_DEFAULT_MS,
@@ -27,6 +33,8 @@ export interface ApiKey {
 export interface HostSettings {
   /** The lease of an HTTP acquire that asks for none. */
   readonly ttlDefaultMs: number;
+  /** How long an idempotency record is kept that says nothing of it. */
+  readonly recordTtlMs: number;
   /** Each session is pinged this often. */
   readonly heartbeatMs: number;
   /** A session that was silent for this long is ended as dropped. */
@@ -44,7 +52,7 @@ export interface HostSettings {
   readonly quarantineMs: number;
   /** Spaces in use at the same time. */
   readonly spacesMax: number;
-  readonly limits: Partial<EngineLimits>;
+  readonly limits: Partial<EngineLimits & LedgerLimits>;
   /** Frames a session, and HTTP calls a credential, may send each second on average; also the size of a burst. */
   readonly ratePerSecond: number;
   /**
@@ -61,6 +69,7 @@ export type HostChoices = { readonly [Name in keyof HostSettings]?: HostSettings
 
 const DEFAULTS: HostSettings = {
   ttlDefaultMs: TTL_DEFAULT_MS,
+  recordTtlMs: RECORD_TTL_DEFAULT_MS,
   heartbeatMs: PING_DEFAULT_MS,
   deadlineMs: DEADLINE_DEFAULT_MS,
   graceMaxMs: GRACE_MAX_DEFAULT_MS,
@@ -90,6 +99,10 @@ export function completeSettings(choices: HostChoices = {}): HostSettings {
 function checkTimes(settings: HostSettings): void {
   const { ttlDefaultMs, heartbeatMs, deadlineMs, graceMaxMs, helloTimeoutMs, quarantineMs } = settings;
   demand(isWhole(ttlDefaultMs, TTL_MIN_MS, TTL_MAX_MS), "ttlDefaultMs must be a lease: 100 to 86400000");
+  demand(
+    isWhole(settings.recordTtlMs, RECORD_TTL_MIN_MS, RECORD_TTL_MAX_MS),
+    "recordTtlMs must be the life of a record: 1000 to 2592000000",
+  );
   demand(isWhole(heartbeatMs, 1), "heartbeatMs must be a whole number from 1");
   demand(isWhole(deadlineMs, heartbeatMs + 1), "deadlineMs must be a whole number above heartbeatMs");
   demand(isWhole(graceMaxMs, 0), "graceMaxMs must be a whole number from 0");

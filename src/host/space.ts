@@ -3,7 +3,8 @@
  * begins by loading the space, and lives until it is unloaded or something fails; it is never used again after that.
  */
 
-import { type Command, Engine, type EngineCounts, type EngineOptions, Outbox } from "../core/index.ts";
+import { type Command, Machine, type MachineCounts, type MachineOptions, Outbox } from "../core/index.ts";
+import { Found } from "./found.ts";
 import type { LockPort, LockReceiver } from "./lock-port.ts";
 import type { Batch, Clock, Store, StoredSpace } from "./ports.ts";
 import type { Timed, Timers } from "./timers.ts";
@@ -14,8 +15,8 @@ export interface SpaceParts {
   readonly store: Store;
   readonly timers: Timers;
   readonly receiver: LockReceiver;
-  /** What the engine is made with, but for the number to go on from. */
-  readonly options: EngineOptions;
+  /** What the machine is made with, but for the number to go on from. */
+  readonly options: MachineOptions;
   /** Numbers given out are above this one. */
   readonly serialFloor: number;
   /** What ended is forgotten in groups, at multiples of this; undefined: as soon as it may be. */
@@ -23,6 +24,8 @@ export interface SpaceParts {
   readonly onError: (error: unknown, about: { readonly where: string }) => void;
   /** The space is loaded, or a batch is committed: the store answers. */
   readonly onStored: () => void;
+  /** A record is committed that expires then. */
+  readonly onExpiring: (at: number) => void;
   /** Memory and store may differ: the space is over and must be loaded anew. */
   readonly onFailed: (space: Space) => void;
   /** Nothing lives in the space, nothing is remembered and nobody listens. */
@@ -40,7 +43,8 @@ export class Space implements LockPort, Timed {
   readonly order: number;
   readonly #parts: SpaceParts;
   readonly #outbox = new Outbox();
-  #engine: Engine | undefined;
+  readonly #found: Found;
+  #machine: Machine | undefined;
   /** Commands in order of arrival, each with the time of it: by that time they are judged, however long a commit takes. */
   #inbox: Command[] = [];
   #times: number[] = [];
@@ -54,7 +58,9 @@ export class Space implements LockPort, Timed {
   #isOver = false;
 
   constructor(parts: SpaceParts) {
+    const { name: space, store, onError } = parts;
     this.#parts = parts;
+    this.#found = new Found({ space, store, outbox: this.#outbox, onError });
     this.order = parts.timers.nextOrder();
   }
 
@@ -64,14 +70,14 @@ export class Space implements LockPort, Timed {
 
   /** The latest number given out. */
   get serial(): number {
-    return this.#engine?.serial ?? 0;
+    return this.#machine?.serial ?? 0;
   }
 
   submit(command: Command): void {
     if (this.#isOver) throw new Error("a command for a space that is over");
     const now = this.#parts.clock.now();
-    const engine = this.#engine;
-    if (engine === undefined || this.#isPumping || this.#underWay !== undefined) {
+    const machine = this.#machine;
+    if (machine === undefined || this.#isPumping || this.#underWay !== undefined) {
       // What is told may bring about new commands at once. They queue behind, so that effects are told in order.
       this.#inbox.push(command);
       this.#times.push(now);
@@ -79,7 +85,7 @@ export class Space implements LockPort, Timed {
       return;
     }
     this.#isPumping = true;
-    if (this.#step(engine, command, now)) this.#commit(engine);
+    if (this.#step(machine, command, now)) this.#commit(machine);
     this.#pump();
   }
 
@@ -97,18 +103,18 @@ export class Space implements LockPort, Timed {
     while (this.#underWay !== undefined) await this.#underWay;
   }
 
-  counts(): EngineCounts | undefined {
-    return this.#engine?.counts();
+  counts(): MachineCounts | undefined {
+    return this.#machine?.counts();
   }
 
   #pump(): void {
     this.#isPumping = true;
     while (this.#inbox.length > 0 && this.#underWay === undefined && !this.#isOver) {
-      if (this.#engine === undefined) this.#load();
-      else this.#turn(this.#engine);
+      if (this.#machine === undefined) this.#load();
+      else this.#turn(this.#machine);
     }
     this.#isPumping = false;
-    if (this.#engine !== undefined && this.#underWay === undefined && !this.#isOver) this.#rest(this.#engine);
+    if (this.#machine !== undefined && this.#underWay === undefined && !this.#isOver) this.#rest(this.#machine);
   }
 
   #load(): void {
@@ -129,35 +135,35 @@ export class Space implements LockPort, Timed {
     const { clock, options, serialFloor, receiver } = this.#parts;
     const serial = Math.max(stored.serial, serialFloor);
     const now = clock.now();
-    const engine = new Engine({ ...options, serial });
-    engine.restore(stored.image, now, this.#outbox);
+    const machine = new Machine({ ...options, serial });
+    machine.restore(stored.image, now, this.#outbox);
     // Their connections ended with the process that had them, where they do not outlive it.
     for (const { id } of stored.image.sessions) {
-      if (receiver.isConnected?.(id) !== true) engine.step({ kind: "drop", session: id }, now, this.#outbox);
+      if (receiver.isConnected?.(id) !== true) machine.step({ kind: "drop", session: id }, now, this.#outbox);
     }
     this.#parts.onStored();
     this.#serialReserved = serial;
     this.#serialLoaded = serial;
-    this.#engine = engine;
-    this.#commit(engine);
+    this.#machine = machine;
+    this.#commit(machine);
     if (!this.#isOver) receiver.restored?.(stored.image);
   }
 
   /** Serves all commands that are there, with one commit. */
-  #turn(engine: Engine): void {
+  #turn(machine: Machine): void {
     const commands = this.#inbox;
     const times = this.#times;
     this.#inbox = [];
     this.#times = [];
     for (let i = 0; i < commands.length; i++) {
-      if (!this.#step(engine, commands[i] as Command, times[i] as number)) return;
+      if (!this.#step(machine, commands[i] as Command, times[i] as number)) return;
     }
-    this.#commit(engine);
+    this.#commit(machine);
   }
 
-  #step(engine: Engine, command: Command, now: number): boolean {
+  #step(machine: Machine, command: Command, now: number): boolean {
     try {
-      engine.step(command, now, this.#outbox);
+      machine.step(this.#found.complete(command, machine), now, this.#outbox);
       return true;
     } catch (error) {
       this.#fail(error, "step");
@@ -165,16 +171,16 @@ export class Space implements LockPort, Timed {
     }
   }
 
-  #commit(engine: Engine): void {
+  #commit(machine: Machine): void {
     const { changes, changeCount } = this.#outbox;
     // A batch that is written anyway also refills the reserve, before it is used up.
     const floor = changeCount === 0 ? this.#serialReserved : this.#serialReserved - SERIAL_BLOCK / 2;
-    const isReserving = engine.serial > floor && engine.serial > this.#serialLoaded;
+    const isReserving = machine.serial > floor && machine.serial > this.#serialLoaded;
     if (changeCount === 0 && !isReserving) {
       this.#deliver();
       return;
     }
-    const serialReserved = isReserving ? engine.serial + SERIAL_BLOCK : this.#serialReserved;
+    const serialReserved = isReserving ? machine.serial + SERIAL_BLOCK : this.#serialReserved;
     const batch: Batch = isReserving ? { changes, changeCount, serialReserved } : { changes, changeCount };
     try {
       const committing = this.#parts.store.commit(this.#parts.name, batch);
@@ -190,9 +196,19 @@ export class Space implements LockPort, Timed {
   }
 
   #committed(serialReserved: number): void {
+    this.#found.committed();
+    this.#watchExpiry();
     this.#serialReserved = serialReserved;
     this.#parts.onStored();
     this.#deliver();
+  }
+
+  #watchExpiry(): void {
+    const { changes, changeCount } = this.#outbox;
+    for (let i = 0; i < changeCount; i++) {
+      const change = changes[i];
+      if (change?.kind === "record") this.#parts.onExpiring(change.record.expiresAt);
+    }
   }
 
   /** Until the store is done nothing is served; what arrives meanwhile is served together. */
@@ -219,11 +235,11 @@ export class Space implements LockPort, Timed {
     this.#outbox.clear();
   }
 
-  #rest(engine: Engine): void {
-    const deadline = engine.nextDeadline(this.#parts.forgetEveryMs, this.deadline);
+  #rest(machine: Machine): void {
+    const deadline = machine.nextDeadline(this.#parts.forgetEveryMs, this.deadline);
     this.#parts.timers.setBy(this, deadline);
     if (deadline !== Number.POSITIVE_INFINITY || !this.#parts.receiver.isVacant) return;
-    const { claims, sessions, remembered } = engine.counts();
+    const { claims, sessions, remembered } = machine.counts();
     if (claims + sessions + remembered === 0) this.#parts.onIdle(this);
   }
 

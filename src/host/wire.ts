@@ -3,6 +3,7 @@
 import type { By, ClaimSnapshot, Effect, Holder, KeyStatus, RefusalCode } from "../core/index.ts";
 import { PROBLEMS, type ProblemCode } from "../protocol/problems.ts";
 import type { ByTold, ClaimTold, Granted, HolderTold, KeyTold, ServerFrame } from "../protocol/server-frames.ts";
+import { idempotencyFrame } from "./idempotency-wire.ts";
 import type { KeyNames } from "./keys.ts";
 import type { Clock } from "./ports.ts";
 
@@ -21,6 +22,9 @@ export const DETAILS: Readonly<Record<RefusalCode, string>> = {
   unknown_token: "this token is not known for this key",
   session_ended: "the session is over",
   limit: "a limit is reached",
+  fingerprint_mismatch: "the key was used before, with another fingerprint",
+  result_mismatch: "the attempt was completed before, with another result",
+  unavailable: "the record cannot be read or written",
 };
 
 export class Wire {
@@ -59,7 +63,13 @@ export class Wire {
         return { t: "list", id, ...this.list(effect) };
       case "refused":
         return refusedFrame(id, effect.code, DETAILS[effect.code], effect.limit);
+      default:
+        return idempotencyFrame(effect, this);
     }
+  }
+
+  outward(key: string): string {
+    return this.#keys.outward(key);
   }
 
   /** What is left of a lease, rounded down: the client must not believe in more. */

@@ -19,7 +19,7 @@ export function whole(name: string, min: number, max: number) {
   return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(min, expected), v.maxValue(max, expected));
 }
 
-function shortText(name: string, charsMax: number) {
+export function shortText(name: string, charsMax: number) {
   const expected = `${name} must be a string of 1 to ${charsMax} characters`;
   return v.pipe(v.string(expected), v.minLength(1, expected), v.maxLength(charsMax, expected));
 }

@@ -4,6 +4,7 @@
  */
 
 import * as v from "valibot";
+import { IdempotencyFrames } from "./idempotency-frames.ts";
 import { contradiction, flag, key, limit, message, meta, mode, request, token, ttl, whole } from "./fields.ts";
 import { LIST_COUNT_MAX, SESSION_TIMEOUT_MAX_MS } from "./limits.ts";
 
@@ -62,6 +63,7 @@ export const ClientFrame = v.variant("t", [
   v.object({ t: v.literal("revoke"), id: request, key, message: v.optional(message) }),
   v.object({ t: v.literal("revoke_session"), id: request, session: secret, message: v.optional(message) }),
   v.object({ t: v.literal("bye") }),
+  ...IdempotencyFrames,
 ]);
 
 export type HelloFrame = v.InferInput<typeof Hello>;

@@ -7,9 +7,13 @@ export const META_BYTES_MAX = 1024;
 export const MESSAGE_BYTES_MAX = 1024;
 export const TOKEN_CHARS_MAX = 128;
 export const FRAME_BYTES_MAX = 2 * 1024 * 1024;
+/** Frames in one message. */
+export const BATCH_FRAMES_MAX = 256;
 export const BODY_BYTES_MAX = 64 * 1024;
 /** A socket that has this much unsent is a slow reader, and dropped. */
 export const BUFFERED_BYTES_MAX = 1024 * 1024;
+/** Besides: results that were asked for. */
+export const REPLAYS_BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
 export const CLOSE_REASON_BYTES_MAX = 123;
 
 export const TTL_MIN_MS = 100;
@@ -20,6 +24,13 @@ export const TTL_DEFAULT_MS = 30_000;
 export const HTTP_TIMEOUT_DEFAULT_MS = 10_000;
 export const HTTP_TIMEOUT_MAX_MS = 600_000;
 export const SESSION_TIMEOUT_MAX_MS = 24 * 60 * 60 * 1000;
+
+/** Idempotent work. */
+export const FINGERPRINT_BYTES_MAX = 4096;
+export const RESULT_BYTES_MAX = 1024 * 1024;
+/** Of a body that has a result as JSON: written with white space and escapes it is longer than it is stored. */
+export const RESULT_BODY_BYTES_MAX = 2 * 1024 * 1024;
+export const CONTENT_TYPE_CHARS_MAX = 255;
 
 export const SEMAPHORE_LIMIT_MAX = 100_000;
 export const LIST_COUNT_MAX = 1000;

@@ -16,6 +16,7 @@ export const PROBLEMS = {
   bad_key: { status: 400, title: "The key is empty, too long or cannot be decoded", retryable: false },
   bad_space: { status: 400, title: "The space has a wrong name", retryable: false },
   unknown_frame: { status: 400, title: "No such frame type", retryable: false },
+  fingerprint_mismatch: { status: 400, title: "The key was used with another fingerprint", retryable: false },
   unauthenticated: { status: 401, title: "A valid API key is needed", retryable: false },
   forbidden: { status: 403, title: "Not permitted", retryable: false },
   not_found: { status: 404, title: "No such route", retryable: false },
@@ -29,6 +30,9 @@ export const PROBLEMS = {
     retryable: true,
   },
   depth_limit: { status: 409, title: "Nested too deep", retryable: false },
+  in_progress: { status: 409, title: "An attempt at the key is in progress", retryable: true },
+  result_mismatch: { status: 409, title: "The attempt was completed with another result", retryable: false },
+  attempt_lost: { status: 410, title: "The attempt is over", retryable: false },
   lost: { status: 410, title: "The token no longer holds the key", retryable: false },
   session_ended: { status: 410, title: "The session is over", retryable: false },
   too_large: { status: 413, title: "Too large", retryable: false },
@@ -58,7 +62,7 @@ export interface Problem {
   readonly retryable: boolean;
   readonly retry_after_ms?: number;
   readonly key?: string;
-  /** `lost`: how the claim ended. */
+  /** `lost`, `attempt_lost`: how it ended. */
   readonly reason?: string;
   /** `limit`: which one. */
   readonly limit?: string;

@@ -2,6 +2,7 @@
 
 import type { Mode } from "../core/command.ts";
 import type { Outcome } from "../core/lifecycle.ts";
+import type { IdempotencyTold } from "./idempotency-told.ts";
 import type { ProblemCode } from "./problems.ts";
 
 /** Answer to hello. */
@@ -191,7 +192,8 @@ export type ServerFrame =
   | RevokedFrame
   | RefusedFrame
   | ErrorFrame
-  | Draining;
+  | Draining
+  | IdempotencyTold;
 
 /** The heartbeat's three frames, bare text. */
 export const PING = "ping";

@@ -1,7 +1,7 @@
 /** The SQLite of Bun. */
 
 import { Database } from "bun:sqlite";
-import { type SqlDriver, type SqlStatement, transactionOver } from "./driver.ts";
+import { type SqlDriver, type SqlStatement, type SqlValue, transactionOver } from "./driver.ts";
 import { type FileOptions, openFile } from "./file.ts";
 import type { SqliteStore } from "./sqlite.ts";
 
@@ -13,7 +13,7 @@ export function bunDriver(path: string): SqlDriver {
   const database = new Database(path, { readwrite: true, create: true });
   const finalizers: (() => void)[] = [];
   const prepare = (sql: string): SqlStatement => {
-    const statement = database.prepare<Record<string, unknown>, (string | number | null)[]>(sql);
+    const statement = database.prepare<Record<string, unknown>, SqlValue[]>(sql);
     finalizers.push(() => statement.finalize());
     return {
       run: (...values) => void statement.run(...values),

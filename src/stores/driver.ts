@@ -1,6 +1,6 @@
 /** The little that a store needs of an SQL engine. All of it is synchronous, as SQLite is in every runtime. */
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | null | Uint8Array;
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 

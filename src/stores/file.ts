@@ -4,6 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import type { Clock } from "../host/ports.ts";
 import type { SqlDriver } from "./driver.ts";
 import { StoreError } from "./error.ts";
+import { RECORD_TABLES } from "./record-table.ts";
 import { SqliteStore, TABLES } from "./sqlite.ts";
 
 export interface FileOptions {
@@ -22,7 +23,9 @@ const WAIT_DEFAULT_MS = 500;
 const CHECKPOINT_PAGES = 8000;
 /** "LTCH", where SQLite files say whose they are. */
 const APPLICATION_ID = 0x4c544348;
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
+/** What each version brought; a file of an older one gets what it lacks. */
+const TABLES_OF: readonly (readonly string[])[] = [TABLES, RECORD_TABLES];
 
 export function openFile(path: string, options: FileOptions, connect: (path: string) => SqlDriver): SqliteStore {
   let driver: SqlDriver | undefined;
@@ -31,7 +34,10 @@ export function openFile(path: string, options: FileOptions, connect: (path: str
     closeSync(openSync(path, "a", 0o600));
     driver = connect(path);
     prepareFile(path, driver, options);
-    return new SqliteStore(driver, options.clock);
+    // What sweeps delete would gather in the log, and carried over together it would stop the server for 100 ms: a sweep's few pages
+    // take two.
+    const carryOver = driver.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+    return new SqliteStore(driver, options.clock, { onSwept: () => carryOver.all() });
   } catch (error) {
     driver?.close();
     throw explain(path, error);
@@ -53,8 +59,9 @@ function prepareFile(
   pragma(`synchronous = ${sync === "full" ? "FULL" : "NORMAL"}`);
   pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   driver.transaction(() => {
-    if (pragma("user_version") !== 0) return;
-    for (const table of TABLES) driver.prepare(table).run();
+    const version = Number(pragma("user_version"));
+    if (version === SCHEMA_VERSION) return;
+    for (const table of TABLES_OF.slice(version).flat()) driver.prepare(table).run();
     pragma(`application_id = ${APPLICATION_ID}`);
     pragma(`user_version = ${SCHEMA_VERSION}`);
   });
@@ -68,10 +75,10 @@ function refuseForeign(path: string, pragma: (text: string) => unknown, isEmpty:
   if (application !== APPLICATION_ID) {
     throw new StoreError("foreign", `${path} is not a Latchkey database`);
   }
-  if (version !== SCHEMA_VERSION) {
+  if (!(Number(version) >= 1 && Number(version) <= SCHEMA_VERSION)) {
     throw new StoreError(
       "foreign",
-      `${path} has schema version ${String(version)}, this Latchkey knows only ${SCHEMA_VERSION}: it was written by another release`,
+      `${path} has schema version ${String(version)}, this Latchkey knows up to ${SCHEMA_VERSION}: it was written by another release`,
     );
   }
 }

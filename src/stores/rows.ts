@@ -97,13 +97,13 @@ export function readSession(id: unknown, text: unknown, clock: Clock): SessionRe
  * Rounded up and one more, because a wall clock in whole ms lags by up to one: a lease may last some ms longer over a
  * restart, but never ends early.
  */
-function toWall(instant: number, clock: Clock): number | null {
+export function toWall(instant: number, clock: Clock): number | null {
   if (clock.isWall === true) return instant === Number.POSITIVE_INFINITY ? null : instant;
   return instant === Number.POSITIVE_INFINITY ? null : Math.ceil(instant - clock.now() + clock.wall()) + 1;
 }
 
 /** Nothing has more left than it could have been given, so a wall clock that was set back keeps no key locked for long. */
-function toEngine(wall: number | null, leftMaxMs: number, clock: Clock): number {
+export function toEngine(wall: number | null, leftMaxMs: number, clock: Clock): number {
   return wall === null ? Number.POSITIVE_INFINITY : clock.now() + Math.min(wall - clock.wall(), leftMaxMs);
 }
 
@@ -118,25 +118,25 @@ function leftMax(state: ClaimState, ttlMs = Number.POSITIVE_INFINITY, timeoutMs 
   }
 }
 
-function parse(text: unknown): Stored {
+export function parse(text: unknown): Stored {
   const value: unknown = typeof text === "string" ? JSON.parse(text) : undefined;
   check(typeof value === "object" && value !== null);
   return value;
 }
 
-function check(holds: boolean): asserts holds {
+export function check(holds: boolean): asserts holds {
   if (!holds) throw new StoreError("damaged", "a field is missing or of a wrong type");
 }
 
-function isText(value: unknown): value is string {
+export function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-function isNumber(value: unknown): value is number {
+export function isNumber(value: unknown): value is number {
   return typeof value === "number";
 }
 
-function isOptional<T>(value: unknown, is: (value: unknown) => value is T): value is T | undefined {
+export function isOptional<T>(value: unknown, is: (value: unknown) => value is T): value is T | undefined {
   return value === undefined || is(value);
 }
 

@@ -1,9 +1,12 @@
 /** The store over SQL: a row for each claim and session, written in place. */
 
+import type { RecordImage } from "../core/idempotency/record.ts";
 import type { Change } from "../core/record.ts";
 import type { Batch, Clock, Store, StoredSpace } from "../host/ports.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 import { StoreError } from "./error.ts";
+import { Deletion, IndexedSweep, type RecordSweep, WalkingSweep } from "./record-sweep.ts";
+import { RecordTable } from "./record-table.ts";
 import { readClaim, readSession, writeClaim, writeSession } from "./rows.ts";
 import { serialFromClock } from "./serial.ts";
 
@@ -20,8 +23,12 @@ export const TABLES: readonly string[] = [
 export interface SqliteOptions {
   /** This is no start: the program's memory was lost, and its connections were not. */
   readonly isWake?: boolean;
+  /** Called after each sweep that has deleted something. */
+  readonly onSwept?: () => void;
   /** Counts the start only when somebody asks for its number: whoever never does saves a write. */
   readonly isLazy?: boolean;
+  /** Records that have expired are found by an index, which the database has. */
+  readonly hasExpiryIndex?: boolean;
 }
 
 export class SqliteStore implements Store {
@@ -38,6 +45,8 @@ export class SqliteStore implements Store {
   readonly #claims: SqlStatement;
   readonly #sessions: SqlStatement;
   readonly #serial: SqlStatement;
+  readonly #records: RecordTable;
+  readonly #sweep: RecordSweep;
 
   /** Takes over a driver whose database already has the tables. */
   constructor(driver: SqlDriver, clock: Clock, options: SqliteOptions = {}) {
@@ -58,6 +67,11 @@ export class SqliteStore implements Store {
     this.#claims = driver.prepare("SELECT ticket, record FROM claim WHERE space = ? ORDER BY ticket");
     this.#sessions = driver.prepare("SELECT id, record FROM session WHERE space = ?");
     this.#serial = driver.prepare("SELECT serial FROM space WHERE name = ?");
+    this.#records = new RecordTable(driver, clock);
+    const deletion = new Deletion(driver, clock, options.onSwept);
+    this.#sweep = options.hasExpiryIndex
+      ? new IndexedSweep(driver, clock, deletion)
+      : new WalkingSweep(driver, clock, deletion);
     if (options.isLazy !== true) this.#epoch = this.#nextEpoch();
   }
 
@@ -65,7 +79,8 @@ export class SqliteStore implements Store {
     return (this.#epoch ??= (this.#options.isWake === true ? this.#lastEpoch() : undefined) ?? this.#nextEpoch());
   }
 
-  load(space: string): StoredSpace {
+  /** `hasRecords` false: there are no tables for idempotency records yet. */
+  load(space: string, hasRecords: boolean = true): StoredSpace {
     const claims = this.#claims
       .all(space)
       .map(({ ticket, record }) =>
@@ -75,7 +90,17 @@ export class SqliteStore implements Store {
       .all(space)
       .map(({ id, record }) => readable(space, `session ${String(id)}`, () => readSession(id, record, this.#clock)));
     const reserved = Number(this.#serial.all(space)[0]?.["serial"] ?? 0);
-    return { image: { claims, sessions }, serial: Math.max(reserved, serialFromClock(this.#clock.wall())) };
+    const serial = Math.max(reserved, serialFromClock(this.#clock.wall()));
+    const records = hasRecords ? this.#records.load(space) : { records: [], waiters: [] };
+    return { image: { claims, sessions, ...records }, serial };
+  }
+
+  find(space: string, key: string): RecordImage | undefined {
+    return this.#records.find(space, key);
+  }
+
+  sweep(now: number, countMax: number): number {
+    return this.#sweep.sweep(now, countMax);
   }
 
   commit(space: string, batch: Batch): void {
@@ -111,6 +136,8 @@ export class SqliteStore implements Store {
       case "session_gone":
         this.#dropSession.run(space, change.session);
         return;
+      default:
+        this.#records.write(space, change);
     }
   }
 

@@ -100,7 +100,8 @@ export class Front {
   /** The one that has the key in the path; the first for what is about no key. */
   object(space: string, path: string): LockObject {
     const [, version, kind, segment = ""] = path.split("/");
-    const key = version === "v1" && kind === "latch" ? decodeSegment(segment.split("?")[0] ?? "") : undefined;
+    const isOfKey = version === "v1" && (kind === "latch" || kind === "idempotency");
+    const key = isOfKey ? decodeSegment(segment.split("?")[0] ?? "") : undefined;
     return this.#part(space, key === undefined ? 0 : partOf(key, this.#spread));
   }
 

@@ -1,7 +1,7 @@
 /** The locks of a space for a Worker's own code: the HTTP client, whose requests go to the object by RPC and over no network. */
 
 import { type HttpClient, httpClient } from "../client/http-client.ts";
-import type { Asked, LockObject } from "./objects.ts";
+import type { Answered, Asked, LockObject } from "./objects.ts";
 import { mergeFor } from "./spread.ts";
 
 /** Nothing is looked up under this name. */
@@ -16,9 +16,14 @@ export interface Objects {
 export function locksOf(space: string, objects: Objects): HttpClient {
   return httpClient(NOWHERE, {
     space,
-    fetch(url, { method = "GET", body, signal }) {
+    fetch(url, { method = "GET", body, headers, signal }) {
       const path = url.slice(NOWHERE.length);
-      const asked: Asked = { method, path, ...(typeof body === "string" && { body }) };
+      const asked: Asked = {
+        method,
+        path,
+        ...(headers !== undefined && { headers: headers as Record<string, string> }),
+        ...((typeof body === "string" || body instanceof Uint8Array) && { body }),
+      };
       const parts = objects.parts(space);
       const merge = parts.length > 1 ? mergeFor(method, new URL(url).pathname) : undefined;
       const answered =
@@ -26,9 +31,9 @@ export function locksOf(space: string, objects: Objects): HttpClient {
           ? answer(objects.object(space, path), asked, signal ?? undefined)
           : Promise.all(parts.map((part) => part.ask(asked))).then((answers) => {
               const bad = answers.find(({ status }) => status !== 200);
-              if (bad !== undefined) return new Response(bad.body, { status: bad.status, headers: { ...bad.headers } });
+              if (bad !== undefined) return responseOf(bad);
               return merge(
-                answers.map((one) => one.body),
+                answers.map((one) => new TextDecoder().decode(one.body)),
                 new Request(url),
               );
             });
@@ -38,10 +43,15 @@ export function locksOf(space: string, objects: Objects): HttpClient {
 }
 
 async function answer(object: LockObject, asked: Asked, signal: AbortSignal | undefined): Promise<Response> {
-  const { status, headers, body, unconfirmed } = await object.ask(asked);
+  const answered = await object.ask(asked);
+  const { unconfirmed } = answered;
   // Nobody wants it any more: the next in line should not wait until it is taken back.
   if (unconfirmed !== undefined) await object.confirm(unconfirmed, signal?.aborted !== true);
-  return new Response(body, { status, headers: { ...headers } });
+  return responseOf(answered);
+}
+
+function responseOf({ status, headers, body }: Answered): Response {
+  return new Response(body as Uint8Array<ArrayBuffer>, { status, headers: { ...headers } });
 }
 
 /** A call by RPC cannot be broken off: its answer is left to itself. */

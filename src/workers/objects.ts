@@ -7,12 +7,14 @@ export interface Asked {
   readonly method: string;
   /** With its query. */
   readonly path: string;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
+  /** Besides those that every call has. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Answered {
   readonly status: number;
-  readonly body: string;
+  readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
   /** A grant after a wait, taken back unless it is confirmed under this name. */
   readonly unconfirmed?: string;

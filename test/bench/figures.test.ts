@@ -7,6 +7,7 @@ import {
   quantile,
   relativeDeviation,
   returns,
+  slope,
   spread,
   zipf,
 } from "../../bench/figures.ts";
@@ -85,4 +86,22 @@ describe("samples", () => {
     expect(shares[0]).toBeCloseTo(0.48);
     expect((shares[1] ?? 0) - (shares[0] ?? 0)).toBeCloseTo(0.24);
   });
+});
+
+test("the slope is that of the nearest line, and of one place there is none", () => {
+  expect(
+    slope([
+      [0, 1],
+      [1, 3],
+      [2, 5],
+    ]),
+  ).toBe(2);
+  expect(
+    slope([
+      [0, 0],
+      [1, 3],
+      [2, 0],
+    ]),
+  ).toBe(0);
+  expect(slope([[1, 1]])).toBeNaN();
 });

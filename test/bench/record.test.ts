@@ -9,6 +9,7 @@ function grant(client: number, atNs: number, rest: Partial<Granted> = {}): Grant
     limit: undefined,
     ask: 0,
     askedAtNs: 0,
+    wantedAtNs: 0,
     ticket: undefined,
     fence: undefined,
     isTimed: true,
@@ -49,6 +50,41 @@ test("a hand-off runs from the release to the next grant, for those who waited w
   record.releasing(second, 200);
   record.granted(grant(0, 900, { askedAtNs: 850 }));
   expect(record.scores).toEqual([40]);
+});
+
+test("a hand-off from a holder that was cut is told apart from one by release", () => {
+  const record = new Record(2, false);
+  const first = grant(0, 10);
+  record.granted(first);
+  record.releasing(first, 100, true);
+  const second = grant(1, 170, { askedAtNs: 50 });
+  record.granted(second);
+  record.releasing(second, 200);
+  record.granted(grant(0, 240, { askedAtNs: 150 }));
+  expect(record.cutScores).toEqual([70]);
+  expect(record.scores).toEqual([40]);
+  expect(record.cutHandOffs.summary()?.count).toBe(1);
+  expect(record.handOffs.summary()?.count).toBe(1);
+  expect(record.scoresOf("crash")).toEqual([70]);
+});
+
+test("a wait runs from when the lock was wanted, though the asking came late", () => {
+  const record = new Record(1, true);
+  record.granted(grant(0, 1_000, { wantedAtNs: 100, askedAtNs: 900 }));
+  expect(record.scores).toEqual([900]);
+  expect(record.waits.summary()?.max).toBe(900);
+});
+
+test("starved are those who got nothing, less those for whom there was nothing", () => {
+  const starvedOf = (clients: number, ...holders: readonly number[]): number => {
+    const record = new Record(clients, false);
+    for (const client of holders) record.granted(grant(client, 10));
+    return record.fairness().starved;
+  };
+  expect(starvedOf(3, 0, 1, 2)).toBe(0);
+  expect(starvedOf(3, 0, 1)).toBe(0);
+  expect(starvedOf(3, 0, 0)).toBe(1);
+  expect(starvedOf(3, 0, 0, 0)).toBe(2);
 });
 
 test("tickets that are granted out of order are counted, apart from asks that arrived out of order", () => {

@@ -38,6 +38,12 @@ test("without a file it says what that means", async () => {
   await printed("Locks are kept in memory only: they end with this process.");
 });
 
+test("where records are kept apart from locks it says so", async () => {
+  const { told, printed } = start({ LOCK_ADAPTER: "memory", IDEMPOTENCY_ADAPTER: "sqlite" });
+  await printed("Idempotency records are kept in latchkey.db.");
+  expect(told.output).toContain("Locks are kept in memory only");
+});
+
 test("with keys the calls show where one goes, and no key is printed", async () => {
   const { told, printed } = start({ LATCHKEY_KEYS: "correct-horse;name=ci" });
   await printed(`curl -H "Authorization: Bearer $LATCHKEY_KEY" http://127.0.0.1:8787/v1/latch/demo\n`);

@@ -29,6 +29,8 @@ test("an empty environment gives the defaults", () => {
     prefix: "",
     keys: [],
     origins: [],
+    idempotencyDb: "latchkey.db",
+    recordTtlMs: 86_400_000,
     ttlDefaultMs: 30_000,
     heartbeatMs: 5_000,
     deadlineMs: 15_000,
@@ -42,7 +44,7 @@ test("an empty environment gives the defaults", () => {
 test("a variable that is set to nothing counts as not set", () => {
   const names = ["HOST", "PORT", "LATCHKEY_KEYS", "LATCHKEY_DB", "LATCHKEY_ORIGINS", "LATCHKEY_HEARTBEAT"];
   names.push("LATCHKEY_DEADLINE", "LATCHKEY_GRACE_MAX", "LATCHKEY_QUARANTINE", "LATCHKEY_SYNC", "LOCK_ADAPTER");
-  names.push("LOCK_TTL", "LOCK_PREFIX", "NO_COLOR");
+  names.push("LOCK_TTL", "LOCK_PREFIX", "NO_COLOR", "IDEMPOTENCY_ADAPTER", "IDEMPOTENCY_TTL");
 
   expect(settings(Object.fromEntries(names.map((name) => [name, ""])))).toEqual(settings({}));
 });
@@ -53,9 +55,24 @@ test("the environment of an earlier system works as it is", () => {
   expect({ db, ttlDefaultMs, prefix }).toEqual({ db: undefined, ttlDefaultMs: 30_000, prefix: "app:" });
 });
 
+test("records are kept where locks are, unless something else is chosen", () => {
+  expect(settings({ LOCK_ADAPTER: "memory" }).idempotencyDb).toBe(null);
+  expect(settings({ IDEMPOTENCY_ADAPTER: "memory" })).toMatchObject({ db: "latchkey.db", idempotencyDb: null });
+  const apart = settings({ LOCK_ADAPTER: "memory", IDEMPOTENCY_ADAPTER: "sqlite", LATCHKEY_DB: "r.db" });
+  expect(apart).toMatchObject({ db: undefined, idempotencyDb: "r.db" });
+  expect(error({ IDEMPOTENCY_ADAPTER: "redis" })).toBe("IDEMPOTENCY_ADAPTER: must be memory or sqlite");
+});
+
+test("the life of a record: 0 is a day, and nothing is negative", () => {
+  expect(settings({ IDEMPOTENCY_TTL: "0" }).recordTtlMs).toBe(86_400_000);
+  expect(settings({ IDEMPOTENCY_TTL: "0s" }).recordTtlMs).toBe(86_400_000);
+  expect(error({ IDEMPOTENCY_TTL: "-1s" })).toContain("IDEMPOTENCY_TTL: must be a duration from 1s to 720h");
+});
+
 describe("durations", () => {
   test.each([
     ["LOCK_TTL", "ttlDefaultMs", ["100ms", 100], ["24h", 86_400_000], ["99ms", "86400001ms"]],
+    ["IDEMPOTENCY_TTL", "recordTtlMs", ["1s", 1000], ["720h", 2_592_000_000], ["999ms", "2592000001ms", "-1"]],
     ["LATCHKEY_HEARTBEAT", "heartbeatMs", ["100ms", 100], ["10m", 600_000], ["99ms", "600001"]],
     ["LATCHKEY_DEADLINE", "deadlineMs", ["5001", 5001], ["1h", 3_600_000], ["99ms", "3600001ms"]],
     ["LATCHKEY_GRACE_MAX", "graceMaxMs", ["0", 0], ["24h", 86_400_000], ["-1", "86400001"]],

@@ -5,12 +5,13 @@
 
 import { createInterface } from "node:readline";
 import { WebSocket } from "ws";
+import { framesIn } from "./socket.ts";
 
 const socket = new WebSocket(process.argv[2]!, "latchkey.v1", { perMessageDeflate: false });
 socket.on("message", (bytes: Buffer) => {
   const text = bytes.toString();
   if (text === "ping") socket.send("pong");
-  process.stdout.write(`${text}\n`);
+  for (const frame of framesIn(text)) process.stdout.write(`${frame}\n`);
 });
 socket.on("open", () => process.stdout.write("open\n"));
 socket.on("close", (code) => process.stdout.write(`closed ${code}\n`));

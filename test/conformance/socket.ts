@@ -65,9 +65,13 @@ export class TestSocket implements Disposable {
     return this.#wire.protocol;
   }
 
-  /** For the wire: a frame has arrived. */
-  arrived(text: string): void {
-    const token = /"token":"([^"]+)"/.exec(text)?.[1];
+  /** For the wire: a message has arrived. */
+  arrived(message: string): void {
+    for (const text of framesIn(message)) this.#frame(text);
+  }
+
+  #frame(text: string): void {
+    const token = /"(?:token|attempt)":"([^"]+)"/.exec(text)?.[1];
     if (token !== undefined) keepSecret(token);
     for (const wanted of this.#wanted) {
       if (!wanted.matches(text)) continue;
@@ -233,6 +237,12 @@ export async function openSession(url: string, hello: Hello = {}, options: OpenO
   const socket = await openSocket(url, options);
   await socket.hello(hello);
   return socket;
+}
+
+/** The frames of a message, each as a text of its own. */
+export function framesIn(message: string): string[] {
+  if (!message.startsWith("[")) return [message];
+  return (JSON.parse(message) as unknown[]).map((frame) => JSON.stringify(frame));
 }
 
 function parse(text: string): ServerFrame | undefined {

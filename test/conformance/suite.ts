@@ -9,6 +9,7 @@ import { calls } from "./calls.ts";
 import { crowd } from "./crowd.ts";
 import { frames } from "./frames.ts";
 import { holding } from "./holding.ts";
+import { idempotency } from "./idempotency.ts";
 import { liveness } from "./liveness.ts";
 import { names } from "./names.ts";
 import { operation } from "./operation.ts";
@@ -30,6 +31,7 @@ const TOPICS = {
   sessions,
   liveness,
   access,
+  "idempotent work": idempotency,
   crowd,
   operation,
 };

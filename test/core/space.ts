@@ -1,6 +1,6 @@
 import {
   type Acquire,
-  type Command,
+  type LockCommand,
   type Effect,
   Engine,
   type EngineOptions,
@@ -24,7 +24,7 @@ export class Space {
     this.engine = new Engine(options);
   }
 
-  step(command: Command): Effect[] {
+  step(command: LockCommand): Effect[] {
     this.#outbox.clear();
     this.engine.step(command, this.now, this.#outbox);
     return this.#outbox.effects.slice(0, this.#outbox.effectCount);

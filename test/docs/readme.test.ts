@@ -59,6 +59,25 @@ describe.each(RUNTIMES)("on $name", (runtime) => {
     expect(child.output.trim()).toMatch(/^ours, fence \d+$/);
     expect(code).toBe(0);
   });
+
+  test("the example of work that runs once runs as it stands", async () => {
+    await using child = start(runtime, "once", (code) =>
+      code.replaceAll(ADDRESS, server.url).replaceAll("1001", runtime.name),
+    );
+    const { code } = await child.ended;
+    const result = /\{\s*charged: 5,\s*attempt: 1,?\s*\}/.source;
+    expect(child.output.trim()).toMatch(new RegExp(`^${result}\\s+${result}\\s+true$`));
+    expect(code).toBe(0);
+  });
+
+  test("the middleware example runs as it stands", async () => {
+    await using child = start(runtime, "hono", (code) =>
+      code.replaceAll(ADDRESS, server.url).replaceAll("4f5a", runtime.name),
+    );
+    const { code } = await child.ended;
+    expect(child.output.trim().split("\n")).toEqual(["true true 422", "200 412"]);
+    expect(code).toBe(0);
+  });
 });
 
 test.each([bun, deno, node])("the embedding example for $name serves locks beside its own page", async (runtime) => {

@@ -172,8 +172,8 @@ describe("a caller that hangs up", () => {
     const { answer } = await world.waitingCall("k", {}, { signal: hangUp.signal });
     session.acquire("k", { id: "behind", mode: "shared" });
     hangUp.abort();
-    expect(session.frames("granted").at(-1)).toMatchObject({ id: "behind" });
     await answer;
+    expect(session.frames("granted").at(-1)).toMatchObject({ id: "behind" });
     expect((await world.status("k")).body.waiting).toBe(0);
   });
 

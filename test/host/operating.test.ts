@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AcquireBody, ExtendBody, ReleaseBody, RevokeBody } from "../../src/protocol/bodies.ts";
+import { BeginBody, CompleteBody, ExtendAttemptBody, FailBody } from "../../src/protocol/idempotency-bodies.ts";
 import { PROBLEMS } from "../../src/protocol/problems.ts";
 import { settle } from "./support/time.ts";
 import { World } from "./support/world.ts";
@@ -238,10 +239,13 @@ describe("metrics", () => {
   });
 });
 
+const BODIES = { AcquireBody, ExtendBody, ReleaseBody, RevokeBody };
+const IDEMPOTENCY_BODIES = { BeginBody, CompleteBody, FailBody, ExtendAttemptBody };
+
 describe("the description of the API", () => {
   test("has the bodies that the schemas check, with the same members and the same that are needed", async () => {
     const { schemas } = (await new World().ask("GET", "/openapi.json")).body.components;
-    for (const [name, schema] of Object.entries({ AcquireBody, ExtendBody, ReleaseBody, RevokeBody })) {
+    for (const [name, schema] of Object.entries({ ...BODIES, ...IDEMPOTENCY_BODIES })) {
       const members = Object.entries(schema.entries);
       expect(Object.keys(schemas[name].properties).toSorted()).toEqual(members.map(([member]) => member).toSorted());
       const needed = members.filter(([, entry]) => entry.type !== "optional").map(([member]) => member);
@@ -265,6 +269,14 @@ describe("the description of the API", () => {
     const key = (await world.status("k")).body;
     for (const [name, body] of Object.entries({ Acquired: acquired, Extended: extended })) {
       expect(Object.keys(body).toSorted()).toEqual(Object.keys(schemas[name].properties).toSorted());
+    }
+    const record = "/v1/idempotency/k";
+    const started = (await world.ask("POST", `${record}/begin`, {})).body;
+    expect(Object.keys(started).toSorted()).toEqual(Object.keys(schemas.Started.properties).toSorted());
+    for (const state of [started, { attempt: started.attempt, result: 1 }]) {
+      if ("result" in state) await world.ask("POST", `${record}/complete`, state);
+      const shown = (await world.ask("GET", record)).body;
+      expect(Object.keys(schemas.Record.properties)).toEqual(expect.arrayContaining(Object.keys(shown)));
     }
     expect(Object.keys(schemas.Key.properties)).toEqual(expect.arrayContaining(Object.keys(key)));
     expect(Object.keys(schemas.Holder.properties)).toEqual(expect.arrayContaining(Object.keys(key.holders[0])));

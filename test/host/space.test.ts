@@ -13,6 +13,7 @@ class Setting implements LockReceiver {
   readonly told: Effect[] = [];
   readonly happened: string[] = [];
   readonly errors: unknown[] = [];
+  readonly expiring: number[] = [];
   onTold: (effect: Effect) => void = () => {};
   isVacant = false;
   readonly space: Space;
@@ -32,6 +33,7 @@ class Setting implements LockReceiver {
       serialFloor,
       onError: (error) => this.errors.push(error),
       onStored: () => {},
+      onExpiring: (at) => this.expiring.push(at),
       onFailed: () => this.happened.push("failed"),
       onIdle: () => this.happened.push("idle"),
     });

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { AcquireBody, ExtendBody, ReleaseBody, RevokeBody } from "../../src/protocol/bodies.ts";
 import { ClientFrame, Hello } from "../../src/protocol/frames.ts";
-import { FRAME_BYTES_MAX, SUBPROTOCOL } from "../../src/protocol/limits.ts";
+import { BeginBody, CompleteBody, ExtendAttemptBody, FailBody } from "../../src/protocol/idempotency-bodies.ts";
+import { FRAME_BYTES_MAX, RESULT_BYTES_MAX, SUBPROTOCOL } from "../../src/protocol/limits.ts";
 import { ACK, PING, PONG, type ServerFrame } from "../../src/protocol/server-frames.ts";
 
 const PROTOCOL = readFileSync(new URL("../../PROTOCOL.md", import.meta.url), "utf8");
@@ -23,6 +24,15 @@ const SERVER_FRAMES: Readonly<Record<ServerFrame["t"], true>> = {
   refused: true,
   error: true,
   draining: true,
+  started: true,
+  replay: true,
+  in_progress: true,
+  attempt_queued: true,
+  completed: true,
+  failed: true,
+  attempt_extended: true,
+  forgotten: true,
+  attempt_lost: true,
 };
 
 /** The lines of a section, from its heading to the next. */
@@ -76,11 +86,15 @@ describe("PROTOCOL.md", () => {
   });
 
   test("shows the members of each HTTP body as its schema has them", () => {
-    const rows = section("4. HTTP").filter((line) => line.startsWith("| `"));
+    const rows = [...section("4. HTTP"), ...section("5.1 HTTP")].filter((line) => line.startsWith("| `"));
     for (const [call, schema] of [
       ["/acquire`", AcquireBody],
-      ["/extend`", ExtendBody],
+      ["/v1/latch/{key}/extend`", ExtendBody],
       ["/release`", ReleaseBody],
+      ["/begin`", BeginBody],
+      ["/complete`", CompleteBody],
+      ["/fail`", FailBody],
+      ["/v1/idempotency/{key}/extend`", ExtendAttemptBody],
       ["`DELETE /v1/latch/{key}`", RevokeBody],
     ] as const) {
       const row = rows.find((line) => line.includes(call))!;
@@ -92,6 +106,7 @@ describe("PROTOCOL.md", () => {
 
   test("tells the size of a frame and the subprotocol as the code has them", () => {
     expect(PROTOCOL.replaceAll(" ", "")).toContain(`${FRAME_BYTES_MAX}bytes`);
+    expect(PROTOCOL.replaceAll(" ", "")).toContain(`${RESULT_BYTES_MAX}bytes`);
     expect(PROTOCOL).toContain(`\`${SUBPROTOCOL}\``);
   });
 });

@@ -100,3 +100,24 @@ test("two in one process have nothing to do with each other", async () => {
 
   expect(await start().locks.tryAcquire("key")).not.toBeNull();
 });
+
+test("work within one process is done once for a key, and an attempt is over with its session", async () => {
+  const { connect, locks } = start();
+  let runs = 0;
+  const results = await Promise.all(
+    [connect(), connect(), locks].map((client) =>
+      client.idempotent("pay", { fingerprint: "f", timeout: 5000 }, async () => {
+        await Promise.resolve();
+        return (runs += 1);
+      }),
+    ),
+  );
+  expect(results).toEqual([1, 1, 1]);
+
+  const client = connect();
+  const first = await client.idempotency.begin("other", { lease: 60_000 });
+  const next = locks.idempotency.begin("other", { timeout: 5000 });
+  await client.close();
+  expect(await next).toMatchObject({ status: "started", number: 2 });
+  expect(first.status === "started" && first.signal.aborted).toBe(true);
+});

@@ -119,5 +119,14 @@ function answersOf(command: Command): readonly Effect["kind"][] | undefined {
     case "bye":
     case "tick":
       return undefined;
+    case "begin":
+    case "complete":
+    case "fail":
+    case "extend_attempt":
+    case "forget":
+    case "record_status":
+    case "cancel_begin":
+      // The auditor of records looks at these.
+      return undefined;
   }
 }

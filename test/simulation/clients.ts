@@ -113,6 +113,9 @@ export class Clients {
       case "revoked":
       case "status":
       case "list":
+        return;
+      default:
+      // What is told about records, others hear.
     }
   }
 

@@ -51,6 +51,27 @@ export class Coverage {
       case "extended":
       case "revoked":
       case "status":
+        return;
+      case "attempt_lost":
+        this.add(`attempt lost ${effect.reason}`);
+        return;
+      case "started":
+        if (effect.number > 1) this.add("started after a loss");
+        return;
+      case "completed":
+        if (effect.already) this.add("completed already");
+        return;
+      case "forgotten":
+        if (!effect.existed) this.add("forgotten was not there");
+        return;
+      case "record_status":
+        this.add(`record ${effect.record?.state ?? "absent"}`);
+        return;
+      case "replay":
+      case "in_progress":
+      case "attempt_queued":
+      case "failed":
+      case "attempt_extended":
     }
   }
 }

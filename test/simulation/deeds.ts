@@ -28,8 +28,9 @@ export class Deeds {
     this.#space = space;
   }
 
-  /** A command as it arrives: the host mints the token of each acquire, also of one that came before. */
+  /** A command as it arrives: the host mints the token of each acquire and begin, also of one that came before. */
   arrived(command: Command): Command {
+    if (command.kind === "begin") return { ...command, newAttempt: this.#mint("a") };
     return command.kind === "acquire" ? { ...command, newToken: this.#mint("t") } : command;
   }
 

@@ -12,6 +12,7 @@ import {
   isStale,
   positionOf,
 } from "./audit-checks.ts";
+import { LedgerAuditor } from "./audit-ledger.ts";
 import { nameOf, SeenClaims } from "./audit-claims.ts";
 import type { Seen, SeenEnd, SeenSession } from "./audit-claims.ts";
 import { isEqual } from "./equal.ts";
@@ -27,6 +28,7 @@ export class Auditor {
   readonly #sessions = new Map<string, SeenSession>();
   /** How claims ended, by their request: a repeat must hear the same. */
   readonly #ends = new Map<string, SeenEnd>();
+  readonly #ledger = new LedgerAuditor();
   #lastFence = 0;
   #lastTicket = 0;
   #lastNow = -Infinity;
@@ -58,12 +60,15 @@ export class Auditor {
     demand(isCounted, "the counts are not what was told", () => ({ counts, claims: this.#claims.count }));
     this.#lastNow = now;
     this.#lastCounts = counts;
+    this.#ledger.observe(report);
   }
 
   /** The server died: only what outlives a process is left. */
   crash(persist: "outliving" | "all"): void {
-    if (persist === "all") return;
-    const survives = (id: string | undefined): boolean => (this.#sessions.get(id ?? "")?.graceMs ?? 0) > 0;
+    const isAll = persist === "all";
+    const survives = (id: string | undefined): boolean => isAll || (this.#sessions.get(id ?? "")?.graceMs ?? 0) > 0;
+    this.#ledger.crash(persist, survives);
+    if (isAll) return;
     for (const claim of this.#claims.all()) {
       const isCallers = claim.session === undefined;
       const lives = survives(claim.session) || (claim.state === "holding" && (isCallers || claim.keep));
@@ -79,6 +84,7 @@ export class Auditor {
     demand(this.#sessions.size === 0, "a session never ended", () => ({ sessions: [...this.#sessions.keys()] }));
     const left = Object.entries(report.counts).filter(([, count]) => count !== 0);
     demand(left.length === 0, "something is left when all is over", () => ({ left }));
+    this.#ledger.finish(report);
   }
 
   #see(effect: Effect, at: number, report: Report): void {
@@ -114,9 +120,7 @@ export class Auditor {
       case "list":
         for (const told of effect.keys) checkStatus(this.#claims, told);
         return;
-      case "released":
-      case "revoked":
-      case "refused":
+      default:
     }
   }
 

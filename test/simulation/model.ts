@@ -1,9 +1,9 @@
 import type {
   Acquire,
   Cancel,
-  Command,
   Extend,
   List,
+  LockCommand,
   Open,
   Release,
   Resume,
@@ -79,14 +79,14 @@ export class Model {
     return effects;
   }
 
-  step(command: Command, now: number): Effect[] {
+  step(command: LockCommand, now: number): Effect[] {
     const effects = this.#life.begin(now);
     this.#life.serveDue();
     this.#obey(command);
     return effects;
   }
 
-  #obey(command: Command): void {
+  #obey(command: LockCommand): void {
     switch (command.kind) {
       case "open":
         return this.#open(command);

@@ -1,5 +1,5 @@
-import { DEFAULT_LIMITS } from "../../src/core/index.ts";
-import type { EngineLimits } from "../../src/core/index.ts";
+import { DEFAULT_LEDGER_LIMITS, DEFAULT_LIMITS } from "../../src/core/index.ts";
+import type { EngineLimits, LedgerLimits } from "../../src/core/index.ts";
 import { Random } from "./random.ts";
 
 /** What the world can do in a step. Each is one class of things that happen to a lock server. */
@@ -32,6 +32,25 @@ export type Deed =
   | "tick"
   | "crashBeforeCommit"
   | "crashBeforeDelivery";
+
+/** The same for its idempotency records. */
+export type LedgerDeed =
+  | "begin"
+  | "beginOther"
+  | "repeatBegin"
+  | "repeatBeginOther"
+  | "complete"
+  | "repeatComplete"
+  | "fail"
+  | "extendAttempt"
+  | "staleAttempt"
+  | "forget"
+  | "forgetOwn"
+  | "recordStatus"
+  | "cancelBegin"
+  | "sweep"
+  | "session"
+  | "crash";
 
 /** How time goes between two steps. */
 export type Pace = "still" | "creep" | "jump" | "oversleep" | "exact" | "backwards";
@@ -74,6 +93,16 @@ export interface WorldOptions {
   /** Leases and waits are drawn up to about this, ms. */
   readonly ttlMaxMs: number;
   readonly timeoutMaxMs: number;
+  /** How likely a deed is one about idempotency records; 0 = none under this seed. */
+  readonly ledger: number;
+  readonly ledgerDeeds: Readonly<Record<LedgerDeed, number>>;
+  readonly ledgerLimits: LedgerLimits;
+  /** From so many records on the store takes no new one. */
+  readonly recordsMax: number;
+  /** How likely the store cannot say what it has. */
+  readonly unreadable: number;
+  /** Records live up to about this, ms. */
+  readonly recordTtlMaxMs: number;
 }
 
 /**
@@ -116,6 +145,8 @@ export function drawOptions(seed: number, steps: number, judge: WorldOptions["ju
     anonymous: random.pick([0, 0.2, 0.5, 0.9]),
     ttlMaxMs: random.pick([100, 300, 2000, 60_000]),
     timeoutMaxMs: random.pick([20, 200, 2000, 20_000, 60_000]),
+    // Drawn last, so that worlds without records are what they were before there were any.
+    ...drawLedger(random),
   };
 }
 
@@ -176,5 +207,43 @@ function drawDeeds(random: Random): Record<Deed, number> {
     tick: some(0.6, 2),
     crashBeforeCommit: some(0.4, 1.5),
     crashBeforeDelivery: some(0.4, 1.5),
+  };
+}
+
+function drawLedger(
+  random: Random,
+): Pick<WorldOptions, "ledger" | "ledgerDeeds" | "ledgerLimits" | "recordsMax" | "unreadable" | "recordTtlMaxMs"> {
+  const some = (probability: number, max: number): number =>
+    random.chance(probability) ? (random.between(1, 10) * max) / 10 : 0;
+  const small = (name: keyof LedgerLimits, max: number): number =>
+    random.chance(0.25) ? random.between(1, max) : DEFAULT_LEDGER_LIMITS[name];
+  return {
+    ledger: random.pick([0, 0, 0.2, 0.5, 0.5, 0.7, 0.9]),
+    ledgerDeeds: {
+      begin: random.between(6, 20),
+      beginOther: some(0.5, 3),
+      repeatBegin: some(0.7, 5),
+      repeatBeginOther: some(0.5, 2),
+      complete: some(0.8, 8),
+      repeatComplete: some(0.6, 4),
+      fail: some(0.6, 5),
+      extendAttempt: some(0.6, 5),
+      staleAttempt: some(0.6, 5),
+      forget: some(0.4, 2),
+      forgetOwn: some(0.4, 2),
+      recordStatus: some(0.6, 3),
+      cancelBegin: some(0.6, 4),
+      sweep: some(0.6, 3),
+      session: random.between(2, 8),
+      crash: some(0.5, 0.6),
+    },
+    ledgerLimits: {
+      beginsMax: small("beginsMax", 8),
+      waitersPerRecordMax: small("waitersPerRecordMax", 4),
+      beginsPerSessionMax: small("beginsPerSessionMax", 4),
+    },
+    recordsMax: random.chance(0.15) ? random.between(0, 3) : Infinity,
+    unreadable: random.chance(0.3) ? random.pick([0.02, 0.2]) : 0,
+    recordTtlMaxMs: random.pick([50, 1000, 20_000, 60_000]),
   };
 }

@@ -1,12 +1,16 @@
 import type { Command } from "../../src/core/command.ts";
 import type { Effect } from "../../src/core/effect.ts";
-import { Engine } from "../../src/core/engine.ts";
 import type { EngineCounts } from "../../src/core/engine.ts";
+import type { LedgerCounts } from "../../src/core/idempotency/ledger.ts";
+import { isAboutRecord, Machine } from "../../src/core/machine.ts";
 import { Outbox } from "../../src/core/outbox.ts";
+import type { RecordImage } from "../../src/core/idempotency/record.ts";
 import type { Change } from "../../src/core/record.ts";
 import { isEqual } from "./equal.ts";
 import { demand } from "./failure.ts";
-import { Model } from "./model.ts";
+import type { LedgerModel } from "./ledger-model.ts";
+import { MachineModel } from "./machine-model.ts";
+import type { Model } from "./model.ts";
 import type { WorldOptions } from "./options.ts";
 import type { Random } from "./random.ts";
 import type { Store } from "./store.ts";
@@ -20,15 +24,18 @@ export interface Report {
   readonly effects: readonly Effect[];
   readonly isQuarantined: boolean;
   readonly counts: EngineCounts;
+  readonly ledger: LedgerCounts;
 }
 
 /**
- * One life of a server: an engine and beside it the model, given the same commands. Every step is compared. Changes
+ * One life of a server: a machine and beside it the model, given the same commands. Every step is compared. Changes
  * and effects gather until `commit`, as in a host that writes in groups; what was not committed when it crashes was never said.
  */
 export class Server {
-  readonly model: Model;
-  readonly #engine: Engine;
+  readonly model: MachineModel;
+  readonly #machine: Machine;
+  readonly #options: WorldOptions;
+  readonly #random: Random;
   readonly #store: Store;
   readonly #block: number;
   readonly #isCompared: boolean;
@@ -39,17 +46,21 @@ export class Server {
   #expected: Effect[][] = [];
 
   constructor(options: WorldOptions, store: Store, random: Random, now: number) {
-    const { limits, persist, quarantineMs } = options;
+    const { limits, ledgerLimits, persist, quarantineMs } = options;
     const quarantineUntil = quarantineMs > 0 ? now + quarantineMs : -Infinity;
     const serial = store.reserved;
     this.#block = options.serialBlock;
     this.#isCompared = options.judge === "both";
     this.#store = store;
-    this.#engine = new Engine({ limits, persist, serial, ...(quarantineMs > 0 && { quarantineUntil }) });
-    this.model = new Model({ limits, persist, serial, quarantineUntil });
+    this.#options = options;
+    this.#random = random;
+    const allLimits = { ...limits, ...ledgerLimits };
+    this.#machine = new Machine({ limits: allLimits, persist, serial, ...(quarantineMs > 0 && { quarantineUntil }) });
+    this.model = new MachineModel({ limits, ledgerLimits, persist, serial, quarantineUntil });
     const image = store.load(random);
     const expected = this.model.restore(image, now);
-    this.#engine.restore(image, now, this.#outbox);
+    const records = image.records.filter(({ state }) => state === "running");
+    this.#machine.restore({ ...image, records }, now, this.#outbox);
     this.#collect(undefined, expected);
   }
 
@@ -59,18 +70,24 @@ export class Server {
   }
 
   nextDeadline(): number {
-    return this.#engine.nextDeadline();
+    return this.#machine.nextDeadline();
   }
 
-  step(command: Command, now: number): readonly Effect[] {
+  step(asked: Command, now: number): readonly Effect[] {
+    const command = this.#withFound(asked);
     const expected = this.model.step(command, now);
-    this.#engine.step(command, now, this.#outbox);
+    this.#machine.step(command, now, this.#outbox);
     return this.#collect(command, expected);
+  }
+
+  /** Deletes stored records whose time is over. Nobody may notice. Says how many. */
+  sweep(): number {
+    return this.#store.ledger.sweep(this.model.now, this.#random.between(1, 3));
   }
 
   /** Stores what changed and hands out what may be told from now on. */
   commit(): readonly Report[] {
-    this.#store.commit(this.#changes, this.#engine.serial, this.#block);
+    this.#store.commit(this.#changes, this.#machine.serial, this.#block);
     if (this.#isCompared) this.#compareCommitted();
     const reports = this.#reports;
     this.#reports = [];
@@ -84,20 +101,31 @@ export class Server {
     const actual = outbox.effects.slice(0, outbox.effectCount);
     for (let i = 0; i < outbox.changeCount; i++) this.#changes.push(outbox.changes[i] as Change);
     outbox.clear();
-    const counts = this.#engine.counts();
+    const { idempotency: ledger, ...counts } = this.#machine.counts();
     if (this.#isCompared) {
-      demand(isEqual(expected, actual), "the engine's effects are not the model's", () => ({ expected, actual }));
-      this.#compareRest(counts);
+      demand(isEqual(expected, actual), "the machine's effects are not the model's", () => ({ expected, actual }));
+      this.#compareRest(counts, ledger);
     }
     const { now } = this.model;
-    this.#reports.push({ command, now, effects: actual, isQuarantined: this.model.isQuarantined(), counts });
+    this.#reports.push({
+      command,
+      now,
+      effects: actual,
+      isQuarantined: this.model.locks.isQuarantined(),
+      counts,
+      ledger,
+    });
     this.#expected.push(expected);
     return actual;
   }
 
   #compareCommitted(): void {
-    const image = this.model.image();
-    const difference = this.#store.difference(image.claims, image.sessions);
+    const { locks, ledger, now } = this.model;
+    const image = locks.image();
+    const waiters = ledger.waiters.filter(({ asked }) => this.#options.persist === "all" && asked.session);
+    const difference =
+      this.#store.difference(image.claims, image.sessions) ??
+      this.#store.ledger.difference(ledger.records, waiters, now);
     demand(difference === undefined, `the store is not what it should be: ${difference}`);
     this.#reports.forEach(({ effects }, i) => {
       const expected = this.#expected[i];
@@ -105,21 +133,57 @@ export class Server {
     });
   }
 
-  #compareRest(counts: EngineCounts): void {
-    const { model } = this;
-    const engineSerial = this.#engine.serial;
+  /**
+   * As a host does: what is not committed yet counts, then what the store has. Now and then also for a key whose record lives,
+   * which must not matter.
+   */
+  #withFound(command: Command): Command {
+    if (!isAboutRecord(command)) return command;
+    const random = this.#random;
+    const { key } = command;
+    if (!this.#machine.needsFound(key) && !random.chance(0.2)) return command;
+    if (random.chance(this.#options.unreadable)) return { ...command, found: "unreadable" };
+    const found = this.#find(key);
+    const isFull = this.#store.ledger.recordCount >= this.#options.recordsMax;
+    const completed = found === undefined ? command : { ...command, found };
+    return completed.kind === "begin" && isFull ? { ...completed, isStoreFull: true } : completed;
+  }
+
+  #find(key: string): RecordImage | undefined {
+    for (const change of this.#changes.toReversed()) {
+      if (change.kind === "record" && change.record.key === key) return change.record;
+      if (change.kind === "record_gone" && change.key === key) return undefined;
+    }
+    return this.#store.ledger.find(key);
+  }
+
+  #compareRest(counts: EngineCounts, ledgerCounts: LedgerCounts): void {
+    const model = this.model.locks;
+    const { ledger } = this.model;
+    const engineSerial = this.#machine.serial;
     demand(engineSerial === model.serial, "the serial is not the model's", () => ({
       expected: model.serial,
       actual: engineSerial,
     }));
     const expected = countsOf(model);
     demand(isEqual(expected, counts), "the counts are not the model's", () => ({ expected, actual: counts }));
-    const seen = model.nextDeadline();
-    const next = this.#engine.nextDeadline();
-    // The engine may also wake to forget.
+    const ledgerExpected = ledgerCountsOf(ledger);
+    demand(isEqual(ledgerExpected, ledgerCounts), "the ledger's counts are not the model's", () => ({
+      expected: ledgerExpected,
+      actual: ledgerCounts,
+    }));
+    const seen = Math.min(model.nextDeadline(), ledger.nextDeadline());
+    const next = this.#machine.nextDeadline();
+    // The machine may also wake to forget.
     const unseen = model.space.remembered().reduce((least, claim) => Math.min(least, claim.deadline), seen);
     demand(next === seen || next === unseen, "the next deadline is not the model's", () => ({ seen, unseen, next }));
   }
+}
+
+function ledgerCountsOf(ledger: LedgerModel): LedgerCounts {
+  const running = ledger.running().length;
+  const waiting = ledger.waiters.length;
+  return { running, waiting, requests: running + waiting, deadlines: running + waiting };
 }
 
 function countsOf({ space }: Model): EngineCounts {

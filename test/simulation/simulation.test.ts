@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Effect, RefusalCode } from "../../src/core/effect.ts";
 import type { Outcome } from "../../src/core/lifecycle.ts";
+import type { LedgerLimitName } from "../../src/core/idempotency/limits.ts";
+import type { LossReason } from "../../src/core/idempotency/effect.ts";
+import type { RecordState } from "../../src/core/idempotency/record.ts";
 import type { LimitName } from "../../src/core/limits.ts";
 import { Coverage } from "./coverage.ts";
 import { Auditor } from "./invariants.ts";
 import { drawOptions } from "./options.ts";
-import type { Deed, Pace, WorldOptions } from "./options.ts";
+import type { Deed, LedgerDeed, Pace, WorldOptions } from "./options.ts";
 import { Random } from "./random.ts";
 import { SEED_REGRESSIONS, STORY_REGRESSIONS } from "./regressions.ts";
 import type { SeedRegression, StoryRegression } from "./regressions.ts";
@@ -59,7 +62,14 @@ describe("what once went wrong", () => {
 
 function optionsOf({ seed, steps, options, limits, deeds }: SeedRegression): WorldOptions {
   const drawn = drawOptions(seed, steps);
-  return { ...drawn, ...options, limits: { ...drawn.limits, ...limits }, deeds: { ...drawn.deeds, ...deeds } };
+  // These were found before there were records.
+  return {
+    ...drawn,
+    ledger: 0,
+    ...options,
+    limits: { ...drawn.limits, ...limits },
+    deeds: { ...drawn.deeds, ...deeds },
+  };
 }
 
 /** Every step is compared with the model, as in a world. */
@@ -96,6 +106,16 @@ function expectedCoverage(): Record<string, number> {
     status: 2000,
     list: 2000,
     refused: 20_000,
+    started: 20_000,
+    replay: 5000,
+    in_progress: 5000,
+    attempt_queued: 5000,
+    completed: 3000,
+    failed: 2000,
+    attempt_extended: 1000,
+    forgotten: 2000,
+    attempt_lost: 10_000,
+    record_status: 2000,
   };
   const refusals: Record<RefusalCode, number> = {
     limit: 5000,
@@ -104,13 +124,20 @@ function expectedCoverage(): Record<string, number> {
     request_mismatch: 500,
     unknown_token: 5000,
     session_ended: 5000,
+    fingerprint_mismatch: 2000,
+    result_mismatch: 200,
+    unavailable: 1000,
   };
-  const limits: Record<LimitName, number> = {
+  const limits: Record<LimitName | LedgerLimitName, number> = {
     keys: 1000,
     waiters_per_key: 1000,
     claims_per_session: 1000,
     caller_claims: 1000,
     sessions: 1000,
+    begins: 500,
+    waiters_per_record: 200,
+    begins_per_session: 300,
+    records: 1000,
   };
   const outcomes: Record<Outcome, number> = {
     released: 10_000,
@@ -151,6 +178,33 @@ function expectedCoverage(): Record<string, number> {
     crashBeforeCommit: 500,
     crashBeforeDelivery: 500,
   };
+  const ledgerDeeds: Record<LedgerDeed, number> = {
+    begin: 50_000,
+    beginOther: 2000,
+    repeatBegin: 5000,
+    repeatBeginOther: 1000,
+    complete: 10_000,
+    repeatComplete: 3000,
+    fail: 5000,
+    extendAttempt: 5000,
+    staleAttempt: 5000,
+    forget: 1000,
+    forgetOwn: 1000,
+    recordStatus: 2000,
+    cancelBegin: 3000,
+    sweep: 2000,
+    session: 5000,
+    crash: 300,
+  };
+  const losses: Record<LossReason, number> = {
+    expired: 5000,
+    dropped: 50,
+    forgotten: 100,
+    completed: 300,
+    superseded: 5000,
+    unknown: 3000,
+  };
+  const records: Record<RecordState | "absent", number> = { running: 500, idle: 300, done: 300, absent: 500 };
   const paces: Record<Pace, number> = {
     still: 50_000,
     creep: 50_000,
@@ -164,10 +218,21 @@ function expectedCoverage(): Record<string, number> {
     ...named("refused", refusals),
     ...named("limit", limits),
     ...named("deed", deeds),
+    ...named("deed", ledgerDeeds),
+    ...named("attempt lost", losses),
+    ...named("record", records),
     ...named("time", paces),
     ...named("held,", { ...outcomes, timed_out: 0 }),
     ...named("waited,", { timed_out: 10_000, cancelled: 500, dropped: 500, revoked: 100 }),
-    ...named("lost", { ...outcomes, cancelled: 50, revoked: 50, stolen: 100, dropped: 100, released: 500 }),
+    ...named("lost", {
+      ...outcomes,
+      expired: 7000,
+      cancelled: 50,
+      revoked: 50,
+      stolen: 100,
+      dropped: 100,
+      released: 500,
+    }),
     ...named("lost", { timed_out: 0, unknown: 5000 }),
     ...named("session", { dropped: 2000, bye: 1000, revoked: 100 }),
     ...named("fault", { late: 10_000, duplicate: 10_000, reorder: 5000, "after the end": 5000 }),
@@ -186,6 +251,12 @@ function expectedCoverage(): Record<string, number> {
     "resumed while connected": 1000,
     "uncommitted steps lost": 500,
     "woken by a restart": 50,
+    "started after a loss": 5000,
+    "completed already": 100,
+    "forgotten was not there": 500,
+    "records swept": 500,
+    "restored attempt": 500,
+    "restored begin that waits": 50,
   };
 }
 

@@ -1,5 +1,6 @@
-import type { NestRecord, Change, ClaimRecord, Image, SessionRecord } from "../../src/core/record.ts";
+import type { Change, ClaimRecord, NestRecord, SessionRecord, SpaceImage } from "../../src/core/record.ts";
 import { isEqual, show } from "./equal.ts";
+import { LedgerStore } from "./ledger-store.ts";
 import type { ModelClaim } from "./model-space.ts";
 import type { Random } from "./random.ts";
 
@@ -10,6 +11,7 @@ import type { Random } from "./random.ts";
 export class Store {
   /** No start may give out a number up to this one again. */
   reserved = 0;
+  readonly ledger = new LedgerStore();
   readonly #claims = new Map<number, ClaimRecord>();
   readonly #sessions = new Map<string, SessionRecord>();
   /** The pairs that were found equal at the last check, so that only what changed is compared. */
@@ -31,19 +33,22 @@ export class Store {
         case "session_gone":
           this.#sessions.delete(change.session);
           break;
+        default:
+          this.ledger.commit(change);
       }
     }
   }
 
   get count(): number {
-    return this.#claims.size + this.#sessions.size;
+    return this.#claims.size + this.#sessions.size + this.ledger.count;
   }
 
   /** All that is stored, in no order: a store promises none. */
-  load(random: Random): Image {
+  load(random: Random): SpaceImage {
     return {
       claims: random.shuffled([...this.#claims.values()]),
       sessions: random.shuffled([...this.#sessions.values()]),
+      ...this.ledger.load(random),
     };
   }
 

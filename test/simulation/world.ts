@@ -7,9 +7,12 @@ import { Deeds } from "./deeds.ts";
 import { show } from "./equal.ts";
 import { demand, SimulationError } from "./failure.ts";
 import { Hash } from "./hash.ts";
+import { LedgerDeeds } from "./ledger-deeds.ts";
+import type { LedgerSaying } from "./ledger-deeds.ts";
 import { Auditor } from "./invariants.ts";
-import type { Deed, Pace, WorldOptions } from "./options.ts";
+import type { Deed, LedgerDeed, Pace, WorldOptions } from "./options.ts";
 import { Random } from "./random.ts";
+import type { LedgerModel } from "./ledger-model.ts";
 import { Server } from "./server.ts";
 import type { Report } from "./server.ts";
 import { Store } from "./store.ts";
@@ -42,6 +45,7 @@ class World {
   readonly #clients = new Clients();
   readonly #coverage = new Coverage();
   readonly #deeds: Deeds;
+  readonly #ledgerDeeds: LedgerDeeds;
   readonly #auditor = new Auditor();
   readonly #store = new Store();
   readonly #hash = new Hash();
@@ -56,6 +60,8 @@ class World {
     this.#observe = observe;
     this.#random = new Random(~options.seed);
     this.#deeds = new Deeds(options, this.#random, this.#clients, this.#coverage, () => this.#server.model.space);
+    const ledger = (): LedgerModel => this.#server.model.ledger;
+    this.#ledgerDeeds = new LedgerDeeds(options, this.#random, () => this.#clients.peers, ledger);
     this.#now = this.#random.between(0, 1000) * 1000;
     this.#server = this.#guard(() => new Server(options, this.#store, this.#random, this.#now));
   }
@@ -63,7 +69,7 @@ class World {
   run(): SimulationResult {
     return this.#guard(() => {
       this.#commit(true);
-      while (this.#steps < this.#options.steps) this.#do(this.#random.weighted(this.#options.deeds));
+      while (this.#steps < this.#options.steps) this.#act();
       this.#windUp();
       return { steps: this.#steps, hash: this.#hash.digest(), coverage: this.#coverage };
     });
@@ -75,6 +81,34 @@ class World {
     } catch (error) {
       throw new SimulationError(this.#options, this.#steps, this.#recent, error);
     }
+  }
+
+  #act(): void {
+    const random = this.#random;
+    const { ledger, ledgerDeeds, deeds } = this.#options;
+    if (ledger > 0 && random.chance(ledger)) this.#doLedger(random.weighted(ledgerDeeds));
+    else this.#do(random.weighted(deeds));
+  }
+
+  #doLedger(deed: LedgerDeed): void {
+    this.#coverage.add(`deed ${deed}`);
+    switch (deed) {
+      case "sweep":
+        return this.#coverage.add("records swept", this.#server.sweep());
+      case "session":
+        return this.#do(this.#random.pick(["open", "open", "resume", "drop"]));
+      case "crash":
+        return this.#crash(this.#random.chance(0.5));
+      default:
+        return this.#sayLedger(deed);
+    }
+  }
+
+  #sayLedger(deed: LedgerSaying): void {
+    const isCrowded = deed === "begin" && this.#server.model.ledger.begins().length >= LIVE_MAX;
+    const command = this.#ledgerDeeds.say(isCrowded ? "complete" : deed);
+    if (isCrowded) this.#advance("exact");
+    this.#send(command ?? this.#ledgerDeeds.say("begin") ?? { kind: "tick" });
   }
 
   #do(deed: Deed): void {
@@ -100,6 +134,7 @@ class World {
     const random = this.#random;
     const { late, duplicate } = this.#options;
     this.#clients.note(command);
+    this.#ledgerDeeds.note(command);
     // Sessions are opened by the host, which mints their ids: that is not repeated.
     if (command.kind !== "open" && this.#clients.underway.length < UNDERWAY_MAX) {
       if (random.chance(duplicate)) {
@@ -153,7 +188,9 @@ class World {
       const isWoken = report.command === undefined && report.effects.some((effect) => effect.kind === "granted");
       if (isWoken) this.#coverage.add("woken by a restart");
       this.#auditor.observe(report);
-      if (isDelivered) this.#clients.hear(report.effects);
+      if (!isDelivered) continue;
+      this.#clients.hear(report.effects);
+      this.#ledgerDeeds.hear(report.effects);
     }
     this.#batch = this.#random.between(1, this.#options.batchMax);
   }
@@ -163,6 +200,10 @@ class World {
     const random = this.#random;
     const command = this.#deeds.say(random.pick(["acquire", "release", "drop", "extend", "cancel"]));
     if (command !== undefined && command.kind !== "open") this.#ask(command, this.#now);
+    if (this.#options.ledger > 0) {
+      const asked = this.#ledgerDeeds.say(random.pick(["begin", "complete", "fail", "forget"]));
+      if (asked !== undefined) this.#ask(asked, this.#now);
+    }
     if (isCommitted) this.#commit(false);
     this.#coverage.add("uncommitted steps lost", this.#server.uncommitted);
     // Where everything is stored, sockets may live longer than the memory behind them.
@@ -170,10 +211,12 @@ class World {
     this.#clients.breakOff(() => random.chance(areBroken));
     this.#now += random.between(0, random.chance(0.5) ? 2 : 200) * 50;
     this.#auditor.crash(this.#options.persist);
+    this.#coverage.add("restored begin that waits", this.#store.ledger.waiterCount);
     this.#server = new Server(this.#options, this.#store, random, this.#now);
     this.#log(`${++this.#steps} at ${this.#now}: a new server starts`);
     for (const claim of this.#server.model.space.claims) this.#coverage.add(`restored ${claim.state}`);
     this.#coverage.add("restored session", this.#server.model.space.sessions.length);
+    this.#coverage.add("restored attempt", this.#server.model.ledger.running().length);
     this.#commit(true);
 
     // The host ends the connections that are gone, then everybody looks at what is left.
@@ -183,6 +226,9 @@ class World {
     }
     for (const key of this.#server.model.space.liveKeys()) {
       this.#ask({ kind: "status", from: "@operator", request: `look ${this.#steps}`, key }, this.#now);
+    }
+    for (const { key } of this.#server.model.ledger.records) {
+      this.#ask({ kind: "record_status", from: "@operator", request: `look ${this.#steps}`, key }, this.#now);
     }
     this.#commit(true);
   }
@@ -234,6 +280,8 @@ class World {
     const [report] = this.#server.commit().slice(-1) as [Report];
     this.#auditor.observe(report);
     this.#auditor.finish(report);
+    // Records that rest are not in the way of anybody, until their time is over.
+    this.#store.ledger.sweep(Number.MAX_VALUE);
     demand(this.#store.count === 0, "something is stored when all is over", () => ({ count: this.#store.count }));
   }
 

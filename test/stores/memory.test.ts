@@ -8,7 +8,7 @@ test("a memory store says that it is not durable, and forgets", async () => {
   await store.commit("default", claims(holding(1)));
 
   expect(store.durable).toBe(false);
-  expect((await store.load("default")).image).toEqual({ claims: [], sessions: [] });
+  expect((await store.load("default")).image).toEqual({ claims: [], sessions: [], records: [], waiters: [] });
 });
 
 test("serial and epoch of a memory store rise over restarts", async () => {

@@ -149,7 +149,7 @@ describe(`the store over ${driver.name}`, () => {
       batch({ kind: "session_gone", session: "unknown" }, { kind: "claim_forgotten", ticket: 9 }),
     );
 
-    expect(store.load("default").image).toEqual({ claims: [], sessions: [] });
+    expect(store.load("default").image).toEqual({ claims: [], sessions: [], records: [], waiters: [] });
   });
 
   test("only the counted changes of a batch are taken", () => {
@@ -320,11 +320,23 @@ describe(`the store over ${driver.name}`, () => {
 
   test("a file of a newer schema is refused and left alone", () => {
     open().close();
-    raw((connection) => connection.prepare("PRAGMA user_version = 2").run());
+    raw((connection) => connection.prepare("PRAGMA user_version = 3").run());
 
     expect(() => open()).toThrow(expect.objectContaining({ code: "foreign" }));
-    expect(() => open()).toThrow("schema version 2");
-    raw((connection) => expect(connection.prepare("PRAGMA user_version").all()[0]).toEqual({ user_version: 2 }));
+    expect(() => open()).toThrow("schema version 3");
+    raw((connection) => expect(connection.prepare("PRAGMA user_version").all()[0]).toEqual({ user_version: 3 }));
+  });
+
+  test("a file from before there were records gets what it lacks, and keeps what it has", () => {
+    const store = open();
+    store.commit("default", claims(holding(1)));
+    store.close();
+    raw((connection) => {
+      for (const table of ["record", "waiter"]) connection.prepare(`DROP TABLE ${table}`).run();
+      connection.prepare("PRAGMA user_version = 1").run();
+    });
+
+    expect(open().load("default").image).toMatchObject({ claims: [{ ticket: 1 }], records: [] });
   });
 
   test("somebody else's database is refused and left alone", () => {

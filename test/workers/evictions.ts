@@ -1,13 +1,13 @@
 /**
- * The commands of a simulated world, given to an engine that is put away and taken out of its storage again between steps
+ * The commands of a simulated world, given to a machine that is put away and taken out of its storage again between steps
  * drawn at random, and to the model, which never sleeps and knows nothing of it. Every effect must agree.
  */
 
 import type { Command, Effect } from "../../src/core/index.ts";
-import { Engine, Outbox } from "../../src/core/index.ts";
+import { isAboutRecord, Machine, Outbox } from "../../src/core/index.ts";
 import { ObjectStore, type ObjectStorage } from "../../src/stores/durable-object.ts";
 import { isEqual, show } from "../simulation/equal.ts";
-import { Model } from "../simulation/model.ts";
+import { MachineModel } from "../simulation/machine-model.ts";
 import { drawOptions, type WorldOptions } from "../simulation/options.ts";
 import { Random } from "../simulation/random.ts";
 import { simulate } from "../simulation/world.ts";
@@ -21,6 +21,7 @@ export interface Replayed {
 const SPACE = "space";
 const EVICTION_CHANCE = 0.2;
 const RESTART_CHANCE = 0.02;
+const SWEEP_CHANCE = 0.05;
 /** An image does not say what ended first, so nothing may be forgotten for want of room. */
 const ENDED_MAX = 100_000;
 
@@ -54,6 +55,7 @@ function worldOf(seed: number, steps: number): WorldOptions {
     batchMax: 1,
     limits: { ...drawn.limits, endedMax: ENDED_MAX },
     deeds: { ...drawn.deeds, crashBeforeCommit: 0, crashBeforeDelivery: 0 },
+    ledgerDeeds: { ...drawn.ledgerDeeds, crash: 0 },
   };
 }
 
@@ -63,20 +65,21 @@ class Life {
   readonly #options: WorldOptions;
   readonly #random: Random;
   readonly #storage: ObjectStorage;
-  readonly #model: Model;
+  readonly #model: MachineModel;
   readonly #outbox = new Outbox();
   readonly #numbers = new Numbers();
   readonly #connected = new Set<string>();
   #now: number;
   #store!: ObjectStore;
-  #engine!: Engine;
+  #machine!: Machine;
 
   constructor(options: WorldOptions, storage: ObjectStorage, now: number) {
     this.#options = options;
     this.#random = new Random(options.seed + 1);
     this.#storage = storage;
     this.#now = now;
-    this.#model = new Model({ limits: options.limits, persist: "all", serial: 0, quarantineUntil: -Infinity });
+    const { limits, ledgerLimits } = options;
+    this.#model = new MachineModel({ limits, ledgerLimits, persist: "all", serial: 0, quarantineUntil: -Infinity });
     this.#load();
     this.#commit();
   }
@@ -86,7 +89,10 @@ class Life {
     if (this.#random.chance(EVICTION_CHANCE)) this.#evict();
     else if (this.#random.chance(RESTART_CHANCE)) this.#restart();
     const expected = this.#model.step(command, now);
-    this.#engine.step(command, now, this.#outbox);
+    if (this.#random.chance(SWEEP_CHANCE)) this.#store.sweep(now, 3);
+    const found =
+      isAboutRecord(command) && this.#machine.needsFound(command.key) && this.#store.find(SPACE, command.key);
+    this.#machine.step(found ? { ...command, found } : command, now, this.#outbox);
     this.#commit(expected);
     for (const effect of expected) {
       if (effect.kind === "opened" || effect.kind === "resumed") this.#connected.add(effect.to);
@@ -112,16 +118,20 @@ class Life {
     for (const session of sessions) {
       if (!this.#connected.delete(session)) continue;
       expected.push(...this.#model.step({ kind: "drop", session }, this.#now));
-      this.#engine.step({ kind: "drop", session }, this.#now, this.#outbox);
+      this.#machine.step({ kind: "drop", session }, this.#now, this.#outbox);
     }
     this.#commit(expected);
     this.#forgetEnded(expected);
   }
 
-  /** Tries that failed are not stored, so that a poll costs no row: the one thing that a sleep makes an engine forget. */
+  /**
+   * A sleep makes a machine forget two things: tries that failed, which are not stored, so that a poll costs no row; and callers who
+   * wait for an attempt, since an object with a call under way does not sleep, and a restart ends the call.
+   */
   #tick(): Effect[] {
+    const { space, ledger } = this.#model;
+    ledger.waiters = ledger.waiters.filter(({ asked }) => asked.session);
     const expected = this.#model.step({ kind: "tick" }, this.#now);
-    const { space } = this.#model;
     for (const claim of space.claims) if (!claim.stored) space.forget(claim);
     return expected;
   }
@@ -134,15 +144,16 @@ class Life {
     const clock = { now: () => this.#now, wall: () => this.#now, isWall: true } as const;
     this.#store = new ObjectStore(this.#storage, { clock, isWake: true });
     const { image, serial } = this.#store.load(SPACE);
-    this.#engine = new Engine({ limits: this.#options.limits, persist: "all", serial });
-    this.#engine.restore(image, this.#now, this.#outbox);
+    const { limits, ledgerLimits } = this.#options;
+    this.#machine = new Machine({ limits: { ...limits, ...ledgerLimits }, persist: "all", serial });
+    this.#machine.restore(image, this.#now, this.#outbox);
     return image.sessions.map(({ id }) => id);
   }
 
   #commit(expected: readonly Effect[] = []): void {
     const { effects, effectCount, changes, changeCount } = this.#outbox;
     const actual = effects.slice(0, effectCount);
-    this.#store.commit(SPACE, { changes, changeCount, serialReserved: this.#engine.serial });
+    this.#store.commit(SPACE, { changes, changeCount, serialReserved: this.#machine.serial });
     this.#outbox.clear();
     const translated = expected.map((effect, i) => this.#numbers.translate(effect, actual[i]));
     if (isEqual(translated, actual)) return;

@@ -1,7 +1,7 @@
 /** A space over several objects, behind one URL and one client. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect } from "../../src/client/index.ts";
+import { connect, httpClient } from "../../src/client/index.ts";
 import { partOf } from "../../src/protocol/spread.ts";
 import { Caller } from "../conformance/caller.ts";
 import { workers } from "../conformance/runtimes.ts";
@@ -51,6 +51,19 @@ test("a client is one session in its API, whatever the keys", async () => {
   await client.withLock(["a", "b", "c", "d"], async ({ locks: held }) => expect(held).toHaveLength(4));
   await client.close();
   expect((await other.list()).keys.map(({ key }) => key)).toEqual([KEYS[3]]);
+});
+
+test("idempotent work is found in the part of its key, by sessions and by callers", async () => {
+  await using session = connect(server.url, { space: "work" });
+  const remote = httpClient(server.url, { space: "work" });
+  for (const key of KEYS) {
+    expect(await session.idempotent(key, { fingerprint: "f" }, () => key)).toBe(key);
+    expect(await remote.idempotent(key, { fingerprint: "f" }, () => expect.fail("it ran"))).toBe(key);
+  }
+  const one = await session.idempotency.begin("one");
+  const started = one.status === "started" ? one : expect.fail("not started");
+  await remote.idempotency.complete("one", started.attempt, "1");
+  expect(await session.idempotency.forget("one")).toBe(true);
 });
 
 test("a connection for one part says so, and refuses the keys of others", async () => {

@@ -12,6 +12,8 @@ export class Sent {
   readonly method: string | undefined;
   readonly headers: Headers;
   readonly body: Body;
+  /** As it was given to fetch. */
+  readonly raw: unknown;
   readonly signal: AbortSignal | null | undefined;
   #resolve!: (response: Response) => void;
   #reject!: (error: unknown) => void;
@@ -23,6 +25,7 @@ export class Sent {
     this.method = init.method;
     this.headers = new Headers(init.headers);
     this.body = typeof init.body === "string" ? (JSON.parse(init.body) as Body) : {};
+    this.raw = init.body;
     this.signal = init.signal;
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve;

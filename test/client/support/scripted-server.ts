@@ -46,6 +46,11 @@ export class FarEnd {
     await settle();
   }
 
+  async sayBatch(...frames: ServerFrame[]): Promise<void> {
+    this.#call(this.onmessage, { data: JSON.stringify(frames) });
+    await settle();
+  }
+
   async drop(code = 1006): Promise<void> {
     this.#call(this.onclose, { code });
     await settle();

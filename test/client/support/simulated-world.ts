@@ -172,6 +172,9 @@ export class Machine implements Ports {
   readonly mono = (): number => this.wall() - WALL_MS - this.#sleptMs;
   readonly wall = (): number => WALL_MS + this.#origin + this.#world.time.monoMs * this.#rate;
 
+  /** What is asked in one turn leaves in one message, a moment later. */
+  readonly afterTurn = (run: () => void): void => void this.timer(0, run);
+
   readonly timer = (ms: number, run: () => void): (() => void) => {
     let isCancelled = false;
     const cancel = this.#world.time.timer(ms / this.#rate, () => {
@@ -298,7 +301,11 @@ export class Link implements WebSocketLike {
     const world = this.#world;
     this.#heardAt = world.time.monoMs;
     if (text === "pong") return this.#sayText("ack");
-    const frame = JSON.parse(text) as ClientFrame;
+    for (const frame of [JSON.parse(text) as ClientFrame | ClientFrame[]].flat()) this.#serve(frame);
+  }
+
+  #serve(frame: ClientFrame): void {
+    const world = this.#world;
     if (frame.t === "hello") return this.#hello(frame);
     const from = this.#session;
     if (from === undefined) return;

@@ -19,6 +19,8 @@ export class VirtualTime implements Ports {
   readonly mono = (): number => this.monoMs;
   readonly wall = (): number => this.wallMs;
   readonly random = (): number => this.chance;
+  /** Frames leave one by one, as soon as they are asked for. Tests of batches put a turn here. */
+  afterTurn = (run: () => void): void => run();
 
   readonly timer = (ms: number, run: () => void): (() => void) => {
     const timer = { at: this.monoMs + Math.max(0, ms), order: this.#order++, run };

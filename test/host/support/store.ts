@@ -1,11 +1,12 @@
 /** A store in memory that keeps what it was given, and whose commits a test can hold back or let fail. */
 
-import type { ClaimRecord, SessionRecord } from "../../../src/core/index.ts";
+import type { ClaimRecord, RecordImage, SessionRecord } from "../../../src/core/index.ts";
 import type { Batch, Store, StoredSpace } from "../../../src/host/ports.ts";
 
 interface Kept {
   readonly claims: Map<number, ClaimRecord>;
   readonly sessions: Map<string, SessionRecord>;
+  readonly records: Map<string, RecordImage>;
   serial: number;
 }
 
@@ -23,6 +24,12 @@ export class FakeStore implements Store {
   readonly loads: string[] = [];
   readonly commits: { readonly changes: number; readonly serialReserved?: number }[] = [];
   readonly held: Held[] = [];
+  /** Keys that were looked up, and those whose records cannot be read. */
+  readonly finds: string[] = [];
+  readonly unreadable: Set<string> = new Set();
+  hasNoRoom = false;
+  /** When it was asked to delete what has expired. */
+  readonly sweeps: number[] = [];
   isClosed = false;
   readonly #spaces: Map<string, Kept> = new Map();
 
@@ -46,9 +53,40 @@ export class FakeStore implements Store {
         if (change.kind === "claim") kept.claims.set(change.claim.ticket, change.claim);
         else if (change.kind === "claim_forgotten") kept.claims.delete(change.ticket);
         else if (change.kind === "session") kept.sessions.set(change.session.id, change.session);
-        else kept.sessions.delete(change.session);
+        else if (change.kind === "session_gone") kept.sessions.delete(change.session);
+        else if (change.kind === "record") kept.records.set(change.record.key, change.record);
+        else if (change.kind === "record_gone") kept.records.delete(change.key);
       }
     });
+  }
+
+  find(space: string, key: string): RecordImage | undefined {
+    this.finds.push(key);
+    if (this.unreadable.has(key)) throw new Error("the row is damaged");
+    return this.#kept(space).records.get(key);
+  }
+
+  isFull(): boolean {
+    return this.hasNoRoom;
+  }
+
+  sweep(now: number, countMax: number): number {
+    this.sweeps.push(now);
+    const due: (() => void)[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (const { records } of this.#spaces.values()) {
+      for (const { key, expiresAt } of records.values()) {
+        if (expiresAt <= now) due.push(() => records.delete(key));
+        else next = Math.min(next, expiresAt);
+      }
+    }
+    for (const drop of due.slice(0, countMax)) drop();
+    return due.length > countMax ? now : next;
+  }
+
+  /** Keys of all records that are kept. */
+  recordKeys(space = "default"): string[] {
+    return [...this.#kept(space).records.keys()];
   }
 
   close(): void {
@@ -79,15 +117,17 @@ export class FakeStore implements Store {
   #kept(space: string): Kept {
     let kept = this.#spaces.get(space);
     if (kept === undefined) {
-      kept = { claims: new Map(), sessions: new Map(), serial: 100 };
+      kept = { claims: new Map(), sessions: new Map(), records: new Map(), serial: 100 };
       this.#spaces.set(space, kept);
     }
     return kept;
   }
 
   #image(space: string): StoredSpace {
-    const { claims, sessions, serial } = this.#kept(space);
-    return { image: { claims: [...claims.values()], sessions: [...sessions.values()] }, serial };
+    const { claims, sessions, records, serial } = this.#kept(space);
+    const running = [...records.values()].filter(({ state }) => state === "running");
+    const image = { claims: [...claims.values()], sessions: [...sessions.values()], records: running, waiters: [] };
+    return { image, serial };
   }
 }
 

@@ -168,7 +168,7 @@ export class FakeSocket implements Socket {
   }
 
   /** What the peer sends. */
-  say(frame: object | string): void {
+  say(frame: object | readonly unknown[] | string): void {
     this.host.message(this, typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
@@ -192,8 +192,8 @@ export class FakeSocket implements Socket {
 
   /** All frames of a type, oldest first. */
   frames<T extends ServerFrame["t"]>(t: T): FrameOf<T>[] {
-    const frames = this.sent.filter((text) => text.startsWith("{")).map((text) => JSON.parse(text) as ServerFrame);
-    return frames.filter((frame): frame is FrameOf<T> => frame.t === t);
+    const frames = this.sent.flatMap(framesOf) as (ServerFrame | string)[];
+    return frames.filter((frame): frame is FrameOf<T> => typeof frame === "object" && frame.t === t);
   }
 
   /** What was sent since the last call, bare texts as they are. */
@@ -201,7 +201,7 @@ export class FakeSocket implements Socket {
   news(): any[] {
     const news = this.sent.slice(this.#read);
     this.#read = this.sent.length;
-    return news.map((text) => (text.startsWith("{") ? (JSON.parse(text) as unknown) : text));
+    return news.flatMap(framesOf);
   }
 
   /** Sends a frame and returns the first answer under its id. */
@@ -210,8 +210,8 @@ export class FakeSocket implements Socket {
     const id = "id" in frame ? frame.id : `r${++this.#lastId}`;
     const before = this.sent.length;
     this.say({ id, ...frame });
-    const answers = this.sent.slice(before).filter((text) => text.startsWith("{"));
-    return answers.map((text) => JSON.parse(text) as { id?: unknown }).find((answer) => answer.id === id);
+    const answers = this.sent.slice(before).flatMap(framesOf) as { id?: unknown }[];
+    return answers.find((answer) => answer.id === id);
   }
 
   acquire(key: string, asked: object = {}): ReturnType<FakeSocket["ask"]> {
@@ -221,6 +221,12 @@ export class FakeSocket implements Socket {
   status(key: string): FrameOf<"status"> {
     return this.ask({ t: "status", key }) as FrameOf<"status">;
   }
+}
+
+/** A message is a bare word, a frame, or a batch of frames. */
+function framesOf(message: string): unknown[] {
+  if (!/^[[{]/.test(message)) return [message];
+  return [JSON.parse(message) as unknown].flat();
 }
 
 function textOf(body: unknown): string {

@@ -6,10 +6,17 @@ import process from "node:process";
 import type { Mutant } from "./mutant.ts";
 import { OWNERSHIP_MUTANTS } from "./ownership.ts";
 import { QUEUE_MUTANTS } from "./queue.ts";
+import { RECORD_MUTANTS } from "./records.ts";
 import { SESSION_MUTANTS } from "./sessions.ts";
 import { TIME_MUTANTS } from "./time.ts";
 
-export const MUTANTS: readonly Mutant[] = [...TIME_MUTANTS, ...QUEUE_MUTANTS, ...OWNERSHIP_MUTANTS, ...SESSION_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [
+  ...TIME_MUTANTS,
+  ...QUEUE_MUTANTS,
+  ...OWNERSHIP_MUTANTS,
+  ...SESSION_MUTANTS,
+  ...RECORD_MUTANTS,
+];
 
 const SIMULATION = join(import.meta.dirname, "..");
 const CORE = join(SIMULATION, "../../src/core");

@@ -3,8 +3,10 @@
  * object, an alarm, twenty inbound frames) and nothing for what the runtime answers by itself. The README's table has these numbers.
  */
 
+import { env } from "cloudflare:workers";
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { latchkey } from "../../../runtimes/workers.ts";
 import { type Session, World } from "./world.ts";
 
 const PAIRS = 20;
@@ -163,4 +165,24 @@ test("a session's beginning and end: three rows in all", async () => {
   await session.closed;
   expect(counts.rows).toBe(3);
   expect(counts.alarmsSet).toBeLessThanOrEqual(2);
+});
+
+test("idempotent work over HTTP: four rows now, a replay writes none, and one row and an alarm for all a day later", async () => {
+  const world = new World();
+  const { idempotency } = latchkey(env).locks(world.space);
+  const run = async (key: string): Promise<void> => {
+    const begun = await idempotency.begin(key);
+    if (begun.status !== "started") throw new Error("not started");
+    await idempotency.complete(key, begun.attempt, "{}");
+  };
+  await run("warm");
+  await count(world);
+  for (let i = 0; i < PAIRS; i++) await run(`k${i}`);
+  await idempotency.begin("k0");
+  expect(counts).toEqual({ rows: 4 * PAIRS, alarmsSet: 0, alarmsRun: 0 });
+  offsetMs += 24 * 3_600_000;
+  await pass(world, 70_000);
+  expect(await world.rows("record")).toEqual([]);
+  expect(counts.rows).toBe(4 * PAIRS + PAIRS + 1);
+  expect(counts.alarmsRun).toBeLessThanOrEqual(2);
 });

@@ -99,14 +99,14 @@ describe("inside an object", () => {
     const session = await world.open();
     const real = globalThis.setTimeout;
     const timers: unknown[] = [];
-    const ask = (path: string, body: object): Promise<{ readonly status: number; readonly body: string }> =>
+    const ask = (path: string, body: object): Promise<{ readonly status: number; readonly body: Uint8Array }> =>
       world.object.ask({ method: "POST", path: `/v1/latch/${path}?space=${world.space}`, body: JSON.stringify(body) });
     globalThis.setTimeout = ((...args: unknown[]) => {
       timers.push(new Error("set here").stack);
       return real(...(args as Parameters<typeof setTimeout>));
     }) as typeof setTimeout;
     try {
-      const first = JSON.parse((await ask("a/acquire", {})).body) as { token: string };
+      const first = JSON.parse(new TextDecoder().decode((await ask("a/acquire", {})).body)) as { token: string };
       const second = ask("a/acquire", {});
       const third = ask("a/acquire", { timeout: 200 });
       await ask("b/acquire", { ttl: 100 });

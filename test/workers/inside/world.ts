@@ -70,7 +70,11 @@ export class Session {
     });
     ws.addEventListener("message", ({ data }) => {
       if (data === "ping" && !silent) ws.send("pong");
-      this.frames.push(data as string);
+      const text = data as string;
+      const frames = text.startsWith("[")
+        ? (JSON.parse(text) as object[]).map((frame) => JSON.stringify(frame))
+        : [text];
+      this.frames.push(...frames);
       this.#onFrame();
     });
     ws.accept();

@@ -1,0 +1,88 @@
+/** What the HTTP calls have in common: who asks, which space, and what an answer may grant. */
+
+import type { Hono } from "hono";
+import { failed } from "./answers.ts";
+import type { Credential } from "./auth.ts";
+import type { Call } from "./gate.ts";
+import type { HostParts } from "./parts.ts";
+import { problem } from "./problem.ts";
+import { CALLER_MARK, type Switchboard } from "./switchboard.ts";
+
+export interface CallVariables {
+  Variables: { call: Call };
+  /** Who calls, where that is known without a key: it comes from within the program. */
+  Bindings: { credential?: Credential };
+}
+export type Router = Hono<CallVariables>;
+
+/** A grant, or the start of an attempt, that an answer tells of. */
+export interface GrantTold {
+  readonly space: string;
+  readonly from: string;
+  readonly request: string;
+  readonly hasWaited: boolean;
+}
+
+export interface Grants {
+  /** What the answer to this request grants. */
+  note(request: Request, grant: GrantTold): void;
+  /** The answer cannot be sent. */
+  takeBack(grant: GrantTold): void;
+}
+
+const TURNS_TO_READ = 2;
+
+/** The board is asked for at the moment of use: one that nobody listens to may have been unloaded meanwhile. */
+export async function onBoard<T>(
+  call: Call,
+  parts: HostParts,
+  ask: (board: Switchboard) => Promise<T>,
+): Promise<T | Response> {
+  if (parts.isDraining()) return failed({ kind: "draining" });
+  const board = parts.board(call.space);
+  return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
+}
+
+/** Notes what the answer grants. False: whoever waited for it is gone, and it was taken back. */
+export async function isStillThere(
+  call: Call,
+  parts: HostParts,
+  grants: Grants,
+  granted: Omit<GrantTold, "space">,
+): Promise<boolean> {
+  const grant = { space: call.space, ...granted };
+  // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
+  if (granted.hasWaited && parts.hibernation === undefined && (await hasHungUp(call.request.signal))) {
+    grants.takeBack(grant);
+    return false;
+  }
+  grants.note(call.request, grant);
+  return true;
+}
+
+/**
+ * What let the key go and what tells of the hang-up may have arrived together, and been read in the other order. So whoever
+ * has waited is looked at once more after the runtime has read everything that was there: in one turn of its loop it reads,
+ * and at the end of that turn, or in the next, it tells of what has closed. A timer would wait for a ms.
+ */
+async function hasHungUp(signal: AbortSignal): Promise<boolean> {
+  for (let turn = 0; turn < TURNS_TO_READ && !signal.aborted; turn++) {
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+  return signal.aborted;
+}
+
+export function asking(call: Call, parts: HostParts): { from: string; request: string } {
+  return { from: scopeOf(call), request: `ask:${parts.mint.token()}` };
+}
+
+/** Request ids of callers are unique within their credential. */
+export function scopeOf(call: Call): string {
+  return CALLER_MARK + call.credential.name;
+}
+
+export function forbidden(permission: string): Response {
+  return problem("forbidden", `this API key has not the permission to ${permission}`);
+}

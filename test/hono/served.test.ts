@@ -1,0 +1,178 @@
+/** The middleware in an app that this runtime serves, on records that a Latchkey server of this runtime keeps. */
+
+import { join } from "node:path";
+import { type Context, Hono } from "hono";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { connect, httpClient, type IdempotencyCalls } from "../../src/client/index.ts";
+import { idempotency, type IdempotencyOptions, type IdempotencyVariables } from "../../src/hono/index.ts";
+import type { EmbeddedServer } from "../runtimes/runtime.ts";
+import { runtimeUnderTest } from "../runtimes/runtime.ts";
+import { driverOfRuntime, temporaryFolder } from "../stores/drivers.ts";
+import { serveApp } from "./support/serve-app.ts";
+
+const CROWD = 200;
+const runtime = await runtimeUnderTest();
+const driver = await driverOfRuntime();
+
+interface Way {
+  readonly name: string;
+  readonly calls: (server: EmbeddedServer) => IdempotencyCalls;
+  /** Set where each waiting request keeps a connection of its own to the Latchkey server. */
+  readonly connects?: true;
+}
+
+const WAYS: readonly Way[] = [
+  { name: "in the process", calls: ({ latchkey }) => latchkey.locks.idempotency },
+  { name: "over HTTP", calls: ({ url }) => httpClient(url).idempotency, connects: true },
+  {
+    name: "in a session",
+    calls: ({ url }) => {
+      const client = connect(url);
+      onTestFinished(() => client.close());
+      return client.idempotency;
+    },
+  },
+];
+
+async function embed(options: { readonly db?: string } = {}): Promise<EmbeddedServer> {
+  const server = await runtime.embed(options);
+  onTestFinished(async () => {
+    await server.latchkey.close();
+    await server.stop();
+  });
+  return server;
+}
+
+type Handler = (c: Context<{ Variables: IdempotencyVariables }>) => Response | Promise<Response>;
+type Send = (body?: object) => Promise<Response>;
+
+/** `inside`: without a network between the caller and the app. */
+async function serve(
+  calls: IdempotencyCalls,
+  handler: Handler,
+  { inside, ...options }: Partial<IdempotencyOptions> & { readonly inside?: true | undefined } = {},
+): Promise<Send> {
+  const app = new Hono<{ Variables: IdempotencyVariables }>();
+  app.use(idempotency({ calls, principal: () => "ada", ...options }));
+  app.post("/pay", handler);
+  const init = (body: object): RequestInit => ({
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": "k" },
+    body: JSON.stringify(body),
+  });
+  if (inside === true) return async (body = { amount: 5 }) => app.request("/pay", init(body));
+  const served = await serveApp(app.fetch);
+  onTestFinished(() => served.stop().then(() => undefined));
+  return (body = { amount: 5 }) => fetch(`${served.url}/pay`, init(body));
+}
+
+describe.each(WAYS)(`on ${runtime.name}, records $name`, { timeout: 30_000 }, ({ calls: callsOf, connects }) => {
+  test(`${CROWD} requests with one key at once: the handler runs once and all get the same bytes`, async () => {
+    const calls = callsOf(await embed());
+    let ran = 0;
+    const gate = Promise.withResolvers<void>();
+    const pay: Handler = async (c) => {
+      ran += 1;
+      await gate.promise;
+      return c.json({ payment: crypto.randomUUID(), of: await c.req.json() }, 201, { location: "/payments/1" });
+    };
+    // Bun has 256 connections a process, and here caller and app are one.
+    const send = await serve(calls, pay, { timeout: 20_000, inside: connects });
+    const sent = Array.from({ length: CROWD }, () => send());
+    // It is not done before records are looked at.
+    expect((await send({ amount: 6 })).status).toBe(422);
+    gate.resolve();
+    const answers = await Promise.all(sent);
+
+    expect(ran).toBe(1);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(answers.map(({ headers }) => headers.get("location")))).toEqual(new Set(["/payments/1"]));
+    expect(new Set(await Promise.all(answers.map((answer) => answer.text()))).size).toBe(1);
+    const replayed = answers.filter(({ headers }) => headers.get("idempotent-replayed") === "true");
+    expect(replayed).toHaveLength(CROWD - 1);
+  });
+
+  test("who does not wait is told when to come again, and gets the answer then", async () => {
+    const calls = callsOf(await embed());
+    const gate = Promise.withResolvers<void>();
+    const runs = Promise.withResolvers<void>();
+    const pay: Handler = async (c) => {
+      runs.resolve();
+      await gate.promise;
+      return c.text("paid");
+    };
+    const send = await serve(calls, pay, { lease: 20_000 });
+    const first = send();
+    await runs.promise;
+    const second = await send();
+    expect(second.status).toBe(409);
+    expect(Number(second.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(Number(second.headers.get("retry-after"))).toBeLessThanOrEqual(20);
+    gate.resolve();
+    expect(await (await first).text()).toBe("paid");
+    expect(await (await send()).text()).toBe("paid");
+  });
+
+  test("the largest answer that is kept comes back byte for byte", async () => {
+    const calls = callsOf(await embed());
+    // Not repeating, and not text.
+    const bytes = Uint8Array.from({ length: 1024 * 1024 - 100 }, (_, at) => (at * 2_654_435_761) >>> 24);
+    const send = await serve(calls, (c) => c.body(bytes, 200, { "content-type": "image/png" }));
+    for (const replayed of [null, "true"]) {
+      const answer = await send();
+      expect([answer.status, answer.headers.get("idempotent-replayed")]).toEqual([200, replayed]);
+      expect(answer.headers.get("content-type")).toBe("image/png");
+      expect(Buffer.compare(Buffer.from(await answer.arrayBuffer()), Buffer.from(bytes))).toBe(0);
+    }
+  });
+
+  test("an attempt that was lost while its handler ran gives no answer; that of the next one stands", async () => {
+    const server = await embed();
+    const gate = Promise.withResolvers<void>();
+    const runs = Promise.withResolvers<void>();
+    let ran = 0;
+    const pay: Handler = async (c) => {
+      const mine = ++ran;
+      runs.resolve();
+      if (mine === 1) await gate.promise;
+      return c.text(`paid by ${mine}`);
+    };
+    const send = await serve(callsOf(server), pay);
+    const first = send();
+    await runs.promise;
+    // An operator does what a lease that ends does as well.
+    expect(await server.latchkey.locks.idempotency.forget('http/["ada","k"]')).toBe(true);
+    expect(await (await send()).text()).toBe("paid by 2");
+    gate.resolve();
+    const late = await first;
+    expect(late.status).toBe(503);
+    expect(await late.json()).toMatchObject({ code: "attempt_lost" });
+    expect(await (await send()).text()).toBe("paid by 2");
+    expect(ran).toBe(2);
+  });
+});
+
+test("a record that is damaged on disk: 503, the handler does not run, nothing is overwritten", async () => {
+  const db = join(temporaryFolder(onTestFinished), "latchkey.db");
+  let ran = 0;
+  const pay: Handler = (c) => c.text(`paid ${++ran}`);
+  const before = await embed({ db });
+  expect(await (await (await serve(before.latchkey.locks.idempotency, pay))()).text()).toBe("paid 1");
+  await before.latchkey.close();
+
+  const damage = driver.connect(db);
+  damage.prepare("UPDATE record SET record = 'damaged'").run();
+  damage.close();
+  const errors: unknown[] = [];
+  const { latchkey } = await runtime.embed({ db, onError: (error) => errors.push(error) });
+  const send = await serve(latchkey.locks.idempotency, pay);
+  for (let i = 0; i < 2; i++) {
+    const answer = await send();
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, "unavailable"]);
+  }
+  await latchkey.close();
+  expect([ran, errors.length]).toEqual([1, 2]);
+  const look = driver.connect(db);
+  expect(look.prepare("SELECT record FROM record").all()).toEqual([{ record: "damaged" }]);
+  look.close();
+});
