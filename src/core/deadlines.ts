@@ -1,4 +1,7 @@
-/** Something that is due at a time. It knows its slot in the heap, so that it need not be looked for. */
+/**
+ * Something that is due at a time. It knows its slot in the heap, so that it need not be looked for. It belongs to one heap for ever:
+ * after it has left, an entry there may still lead to it.
+ */
 export interface Due {
   /** Engine time in ms; Infinity: never. Change it only through `Deadlines.set`. */
   deadline: number;

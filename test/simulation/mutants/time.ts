@@ -155,13 +155,13 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     bug: "one ended claim that is remembered for long keeps those behind it",
     file: "remembered.ts",
-    find: `after !== undefined && after.slot !== -1`,
+    find: `after !== undefined && this.#others.has(after)`,
     replace: `after === null`,
   },
   {
     bug: "what ends while only long memories are left is never forgotten",
     file: "remembered.ts",
-    find: `    this.#usual ??= claim;\n`,
-    replace: `    if (this.#list.count === 1) this.#usual = claim;\n`,
+    find: `    else this.#usual ??= claim;\n`,
+    replace: `    else if (this.#list.count === 1) this.#usual = claim;\n`,
   },
 ];
