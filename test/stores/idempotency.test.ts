@@ -228,6 +228,23 @@ describe(`records over ${driver.name}`, () => {
   });
 });
 
+test("a sweep that runs out of time goes on where it stopped", () => {
+  class BusyClock extends TestClock {
+    override now(): number {
+      return (this.nowMs += 0.5);
+    }
+  }
+  const path = join(temporaryFolder(onTestFinished), "latchkey.db");
+  const store = driver.open(path, { clock: new BusyClock(), waitMs: 0 });
+  onTestFinished(async () => store.close());
+  store.commit("default", batch(...Array.from({ length: 40 }, (_, i) => recordChange(done(`k${i}`, 2000)))));
+
+  let calls = 1;
+  while (store.sweep(90_000, 40) === 90_000) calls += 1;
+  expect(calls).toBeGreaterThan(5);
+  expect(Array.from({ length: 40 }, (_, i) => store.find("default", `k${i}`)).filter(Boolean)).toEqual([]);
+});
+
 test("what sweeps delete goes into the file a little at a time, and does not gather in the log", async () => {
   const filled = sqlite();
   // Keys in another order than they expire in.
