@@ -228,6 +228,17 @@ describe(`records over ${driver.name}`, () => {
   });
 });
 
+test("a sweep that is through begins anew only when the host says so, also where a row has become due behind it", async () => {
+  const { store } = sqlite();
+  await store.commit("default", batch(recordChange(done("a", 2000)), recordChange(done("b", 60_000))));
+
+  expect(store.sweep(1500, 1)).toBe(1500);
+  expect(store.sweep(5000, 1)).toBe(5000);
+  expect(store.sweep(5000, 1)).toBe(5001);
+  expect(store.sweep(5001, 9)).toBeGreaterThanOrEqual(60_000);
+  expect(store.find("default", "a")).toBeUndefined();
+});
+
 test("a sweep that runs out of time goes on where it stopped", () => {
   class BusyClock extends TestClock {
     override now(): number {
