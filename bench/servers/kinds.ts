@@ -13,7 +13,7 @@ export type RuntimeName = (typeof RUNTIMES)[number];
 export const HOSTS = [...RUNTIMES, "workerd"] as const;
 export type HostName = (typeof HOSTS)[number];
 
-export type ServerKind = `latchkey-${HostName}` | `floor-${HostName}` | PeerKind;
+export type ServerKind = `latchkey-${HostName}` | `floor-${HostName}` | `http-${RuntimeName}` | PeerKind;
 
 /** Why a server of this kind cannot be started here; undefined if it can. */
 export function whyMissing(kind: ServerKind): string | undefined {
@@ -25,14 +25,15 @@ export function isBrief(kind: ServerKind): boolean {
   return isPeer(kind) && PEER_SERVERS[kind].isBrief === true;
 }
 
-export function start(kind: ServerKind): Promise<BenchServer> {
+/** `settings`: for Latchkey, on top of the default ones. */
+export function start(kind: ServerKind, settings: Readonly<Record<string, string>> = {}): Promise<BenchServer> {
   if (isPeer(kind)) return PEER_SERVERS[kind].start();
-  const [role, host] = kind.split("-") as ["latchkey" | "floor", HostName];
+  const [role, host] = kind.split("-") as [Role, HostName];
   if (host === "workerd" && role === "floor") return startFloorOnWorkerd();
   return startServer({
     command: [...program(host === "workerd" ? "node" : host), inRepository(fileOf(role, host))],
     // The default: SQLite, as a user would run it.
-    env: { HOST: "127.0.0.1", PORT: "0" },
+    env: { HOST: "127.0.0.1", PORT: "0", ...settings },
     folder: temporaryFolder(),
     ready: /http:\/\/127\.0\.0\.1:\d+/,
   });
@@ -43,8 +44,12 @@ export function program(runtime: RuntimeName): readonly string[] {
   return runtime === "deno" ? [binary, "run", "-A", "--cached-only", "--no-remote"] : [binary];
 }
 
-function fileOf(role: "latchkey" | "floor", host: HostName): string {
+/** `http`: the floor of calls over HTTP. */
+type Role = "latchkey" | "floor" | "http";
+
+function fileOf(role: Role, host: HostName): string {
   if (role === "floor") return `bench/servers/floor-${host}.ts`;
+  if (role === "http") return `bench/servers/floor-http-${host}.ts`;
   // What `npm run start:workers` does: it starts workerd and sleeps beside it.
   return host === "workerd" ? "scripts/workers.ts" : `runtimes/${host}.ts`;
 }

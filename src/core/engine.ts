@@ -75,13 +75,15 @@ export class Engine {
 
   /**
    * When the engine next has something to do by itself, in engine time; Infinity when never. Where a wake-up is dear,
-   * forgetting may wait for the next multiple of `forgetEveryMs`: late, it only costs room.
+   * forgetting may wait for the next multiple of `forgetEveryMs`: late, it only costs room. It is never too late, but it
+   * may be too early: when very many leases were extended, and when it is not before `wokenAt`, at which the caller
+   * wakes the engine anyway.
    */
-  nextDeadline(forgetEveryMs?: number): number {
+  nextDeadline(forgetEveryMs?: number, wokenAt?: number): number {
     const state = this.#state;
-    const forgetAt = state.forgetting.first?.deadline ?? Number.POSITIVE_INFINITY;
+    const forgetAt = state.remembered.next();
     return Math.min(
-      state.deadlines.first?.deadline ?? Number.POSITIVE_INFINITY,
+      state.deadlines.next(wokenAt),
       forgetEveryMs === undefined ? forgetAt : Math.ceil(forgetAt / forgetEveryMs) * forgetEveryMs,
       state.isQuarantined ? state.quarantineUntil : Number.POSITIVE_INFINITY,
     );
@@ -105,7 +107,7 @@ export class Engine {
       waiting += latch.queue.count;
       holding += latch.holders.count;
     }
-    for (const session of state.sessions.values()) requests += session.requests.size;
+    for (const session of state.sessions.values()) requests += session.requests?.size ?? 0;
     for (const scope of state.scopes.values()) requests += scope.size;
     return {
       claims: waiting + holding,
@@ -155,12 +157,12 @@ function serve(state: State, command: LockCommand): void {
 /** One at a time, earliest first: what one of them sets free may be due itself. */
 function serveDue(state: State): void {
   for (;;) {
-    const due = state.deadlines.first;
+    const due = state.deadlines.firstDue(state.now);
     const at = due?.deadline ?? Number.POSITIVE_INFINITY;
     if (isQuarantineDue(state, at)) {
       state.quarantineUntil = Number.NEGATIVE_INFINITY;
       promoteAll(state);
-    } else if (due === undefined || at > state.now) break;
+    } else if (due === undefined) break;
     else if (due instanceof Session) lose(state, due);
     else {
       const latch = due.latch as Latch;
@@ -169,8 +171,8 @@ function serveDue(state: State): void {
     }
   }
   for (;;) {
-    const claim = state.forgetting.first;
-    if (claim === undefined || claim.deadline > state.now) break;
+    const claim = state.remembered.firstDue(state.now);
+    if (claim === undefined) break;
     state.forget(claim);
   }
 }

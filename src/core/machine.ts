@@ -51,9 +51,12 @@ export class Machine {
     this.#ledger.step(undefined, this.#locks.now, outbox);
   }
 
-  /** When there is next something to do, in engine time; Infinity when never. `forgetEveryMs` as for the engine. */
-  nextDeadline(forgetEveryMs?: number): number {
-    return Math.min(this.#locks.nextDeadline(forgetEveryMs), this.#ledger.nextDeadline());
+  /**
+   * When there is next something to do, in engine time; Infinity when never. `forgetEveryMs` and `wokenAt` as for the engine: never
+   * too late, but it may be too early.
+   */
+  nextDeadline(forgetEveryMs?: number, wokenAt?: number): number {
+    return Math.min(this.#locks.nextDeadline(forgetEveryMs, wokenAt), this.#ledger.nextDeadline(wokenAt));
   }
 
   /** Whether a command about this key needs to be told what the store has. */

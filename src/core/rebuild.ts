@@ -35,8 +35,7 @@ function enter(state: State, claim: Claim): void {
   const isFindable = claim.owner !== undefined || !claim.asked.session;
   if (isFindable && !claim.abandoned) state.enterRequest(claim);
   if (claim.state === "gone") {
-    state.remembered.add(claim);
-    state.forgetting.set(claim, claim.deadline);
+    state.remembered.restore(claim);
     return;
   }
   claim.latch = latchOf(state, claim);

@@ -11,8 +11,8 @@ export class Session implements SessionRecord, Due {
   readonly order: number;
   deadline: number = Number.POSITIVE_INFINITY;
   slot = -1;
-  /** Its live and its remembered claims by request id, in ticket order. */
-  readonly requests: Map<string, Claim> = new Map();
+  /** Its live and its remembered claims by request id, in ticket order. Made with the first: many sessions are silent. */
+  requests: Map<string, Claim> | undefined = undefined;
   /** How many of them live. */
   liveCount = 0;
   /** Set while its claims end with it: from then on its request ids lead nowhere. */

@@ -85,7 +85,7 @@ function endSession(
 ): Set<Latch> {
   const touched = new Set<Latch>();
   session.isEnding = true;
-  const claims = [...session.requests.values()];
+  const claims = claimsOf(session);
   for (const claim of claims) {
     if (claim.state === "waiting") endTouching(state, claim, waiting, touched, by);
   }
@@ -94,10 +94,10 @@ function endSession(
     if (claim.asked.keep === true && why.reason !== "revoked") detach(state, claim);
     else endTouching(state, claim, holding, touched, by);
   }
-  for (const claim of session.requests.values()) {
+  for (const claim of claimsOf(session)) {
     if (!claim.wasGranted) state.forget(claim);
   }
-  session.requests.clear();
+  session.requests = undefined;
   state.deadlines.remove(session);
   state.sessions.delete(session.id);
   state.unstoreSession(session);
@@ -119,9 +119,11 @@ function detach(state: State, claim: Claim): void {
 }
 
 function snapshot(session: Session): ClaimSnapshot[] {
-  const claims: ClaimSnapshot[] = [];
-  for (const claim of session.requests.values()) claims.push(snapshotOf(claim));
-  return claims;
+  return claimsOf(session).map((claim) => snapshotOf(claim));
+}
+
+function claimsOf(session: Session): readonly Claim[] {
+  return session.requests === undefined ? [] : [...session.requests.values()];
 }
 
 function snapshotOf(claim: Claim): ClaimSnapshot {

@@ -6,10 +6,11 @@
 import type { Claim } from "./claim.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { By, Effect } from "./effect.ts";
-import { ClaimList, type Latch } from "./latch.ts";
+import type { Latch } from "./latch.ts";
 import type { Outcome } from "./lifecycle.ts";
-import { type EngineLimits, MEMORY_MS } from "./limits.ts";
+import type { EngineLimits } from "./limits.ts";
 import type { Outbox } from "./outbox.ts";
+import { Remembered } from "./remembered.ts";
 import type { Session } from "./session.ts";
 
 export class State {
@@ -27,9 +28,7 @@ export class State {
   /** Callers' live and remembered claims: scope → request id → claim. */
   readonly scopes: Map<string, Map<string, Claim>> = new Map();
   readonly deadlines: Deadlines<Claim | Session> = new Deadlines();
-  /** Ended claims, in order of their end, and when each is forgotten. */
-  readonly remembered: ClaimList = new ClaimList();
-  readonly forgetting: Deadlines<Claim> = new Deadlines();
+  readonly remembered: Remembered = new Remembered();
   callerLiveCount = 0;
   #outbox: Outbox | undefined;
 
@@ -68,10 +67,12 @@ export class State {
   /** Makes a claim findable by its request. */
   enterRequest(claim: Claim): void {
     const { from, request } = claim.asked;
-    let requests = claim.owner?.requests ?? this.scopes.get(from);
+    const { owner } = claim;
+    let requests = owner === undefined ? this.scopes.get(from) : owner.requests;
     if (requests === undefined) {
       requests = new Map();
-      this.scopes.set(from, requests);
+      if (owner === undefined) this.scopes.set(from, requests);
+      else owner.requests = requests;
     }
     requests.set(request, claim);
   }
@@ -152,7 +153,6 @@ export class State {
 
   /** Takes the ended claim out of every table. */
   forget(claim: Claim): void {
-    this.forgetting.remove(claim);
     this.remembered.remove(claim);
     if (claim.wasGranted) this.tokens.delete(claim.asked.newToken);
     this.forgetRequest(claim);
@@ -219,13 +219,7 @@ export class State {
       return;
     }
     if (claim.stored) this.store(claim);
-    this.remembered.add(claim);
-    this.forgetting.set(claim, forgetAt(this.now, claim.ttlMs));
+    this.remembered.add(claim, this.now);
     if (this.remembered.count > this.limits.endedMax) this.forget(this.remembered.first as Claim);
   }
-}
-
-/** Rounded up to a whole second, so that forgetting wakes nobody more than once a second. */
-function forgetAt(now: number, ttlMs: number | undefined): number {
-  return Math.ceil((now + Math.max(2 * (ttlMs ?? 0), MEMORY_MS)) / 1000) * 1000;
 }

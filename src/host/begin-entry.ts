@@ -14,7 +14,7 @@ export class BeginEntry implements Delivery {
   readonly #submit: (command: Command) => void;
   readonly #parts: HostParts;
   /** Each caller with what takes its listener off again. */
-  readonly #callers: Map<Caller, () => void> = new Map();
+  readonly #callers: Map<Caller, (() => void) | undefined> = new Map();
   #isQueued = false;
   #isCancelled = false;
   #isFresh = false;
@@ -37,6 +37,7 @@ export class BeginEntry implements Delivery {
     return this.#isFresh;
   }
 
+  /** The caller waits for the answer; once it is known not to come at once, call `listen`. */
   attach(caller: Caller, command: Begin): void {
     const { from: to, request } = command;
     if (!isSameBegin(command, this.#command)) {
@@ -44,9 +45,15 @@ export class BeginEntry implements Delivery {
       caller.resolve({ answer, hasWaited: false });
       return;
     }
+    this.#callers.set(caller, undefined);
+  }
+
+  listen(caller: Caller): void {
+    if (!this.#callers.has(caller)) return;
+    const { signal } = caller;
     const hangUp = (): void => this.#hungUp(caller);
-    caller.signal.addEventListener("abort", hangUp, { once: true });
-    this.#callers.set(caller, () => caller.signal.removeEventListener("abort", hangUp));
+    signal.addEventListener("abort", hangUp, { once: true });
+    this.#callers.set(caller, () => signal.removeEventListener("abort", hangUp));
   }
 
   effect(effect: Told): boolean {
@@ -101,7 +108,7 @@ export class BeginEntry implements Delivery {
 
   #answer(answer: Answer): void {
     for (const [caller, takeOff] of this.#callers) {
-      takeOff();
+      takeOff?.();
       caller.resolve({ answer, hasWaited: this.#isQueued });
     }
     this.#callers.clear();

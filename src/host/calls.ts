@@ -36,6 +36,8 @@ export interface Entry {
 export interface Delivery extends Entry {
   /** Whether this very command was granted, not one that it repeats. */
   readonly isFresh: boolean;
+  /** Notices from now on when the caller hangs up, if it still waits. */
+  listen(caller: Caller): void;
   /** One more answer was lost. True when none can have arrived: then what was granted has been given back. */
   undelivered(): boolean;
 }
@@ -87,7 +89,7 @@ export class Calls {
       const isShared = last instanceof AcquireEntry && !last.isCancelled;
       const entry = isShared ? last : new AcquireEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
-      return isShared ? undefined : entry;
+      return entry;
     });
   }
 
@@ -97,7 +99,7 @@ export class Calls {
       const isShared = last instanceof BeginEntry && !last.isCancelled;
       const entry = isShared ? last : new BeginEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
-      return isShared ? undefined : entry;
+      return entry;
     });
   }
 
@@ -133,21 +135,24 @@ export class Calls {
     for (const entry of entries) entry.stopped();
   }
 
-  /** `enter` gives the entry for the command; undefined: the latest one at its address takes the caller as well. */
+  /** `enter` gives the entry that takes the caller: the latest one at its address, or a new one for the command. */
   #wait(
     command: Waited,
     signal: AbortSignal,
-    enter: (caller: Caller, last: Entry | undefined) => Entry | undefined,
+    enter: (caller: Caller, last: Entry | undefined) => Delivery,
   ): Promise<WaitAnswer> {
     return new Promise((resolve) => {
       const caller: Caller = { signal, resolve, since: this.#parts.clock.now() };
       const address = addressOf(command.from, command.request);
       this.#deliveries.delete(address);
       this.#orphans.cameBack(address);
-      const entry = enter(caller, this.#entries.get(address)?.at(-1));
-      if (entry === undefined) return;
-      this.#enter(address, entry);
-      this.#submit(command);
+      const last = this.#entries.get(address)?.at(-1);
+      const entry = enter(caller, last);
+      if (entry !== last) {
+        this.#enter(address, entry);
+        this.#submit(command);
+      }
+      entry.listen(caller);
     });
   }
 

@@ -8,9 +8,10 @@ import { draining } from "./answers.ts";
 import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
 import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
-import { createApp, internal, refusePage } from "./http.ts";
-import type { CallApp, GrantTold } from "./http-call.ts";
 import { Departures } from "./departures.ts";
+import { refusePage } from "./gate.ts";
+import { type App, createApp } from "./http.ts";
+import type { GrantTold } from "./http-call.ts";
 import { KeyNames } from "./keys.ts";
 import type { LockReceiver } from "./lock-port.ts";
 import type { ConnectionMemory } from "./memory.ts";
@@ -63,12 +64,16 @@ const SWEEP_EVERY_MS = 10 * 60_000;
 export class Host {
   readonly #ports: HostPorts;
   readonly #parts: HostParts;
-  readonly #app: CallApp;
+  readonly #app: App;
   readonly #timers: Timers;
   readonly #sweeper: Sweeper;
   readonly #departures = new Departures();
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
+  /** One for all: there may be ten thousand silent connections. */
+  readonly #onClosed = ({ socket }: Connection): void => {
+    this.#connections.delete(socket.id);
+  };
   /** What answers tell of, by their requests until they are made. */
   readonly #grants: WeakMap<Request | Response, GrantTold> = new WeakMap();
   readonly #confirmations: Confirmations | undefined;
@@ -121,15 +126,10 @@ export class Host {
 
   /** Serves a request that is no upgrade. `credential`: who calls, for requests from within the program. Never rejects. */
   async fetch(request: Request, credential?: Credential): Promise<Response> {
-    try {
-      const response = await this.#app.fetch(request, credential === undefined ? {} : { credential });
-      const grant = this.#grants.get(request);
-      if (grant !== undefined) this.#grants.set(response, grant);
-      return response;
-    } catch (error) {
-      this.#ports.onError(error, { where: "http" });
-      return internal();
-    }
+    const response = await this.#app.fetch(request, credential);
+    const grant = this.#grants.get(request);
+    if (grant !== undefined) this.#grants.set(response, grant);
+    return response;
   }
 
   /**
@@ -174,7 +174,7 @@ export class Host {
       shown: admission?.shown ?? this.#parts.keyring.judge(undefined),
       space: admission?.space,
       hasHeartbeat: liveness,
-      onClosed: () => this.#connections.delete(socket.id),
+      onClosed: this.#onClosed,
     });
     this.#connections.set(socket.id, connection);
     if (this.#isDraining) connection.drain(returnAfterMs());
@@ -186,7 +186,7 @@ export class Host {
       shown: memory.shown,
       space: memory.space,
       hasHeartbeat: true,
-      onClosed: () => this.#connections.delete(socket.id),
+      onClosed: this.#onClosed,
       memory,
     });
     this.#connections.set(socket.id, connection);

@@ -1,19 +1,19 @@
 /** What the HTTP calls have in common: who asks, which space, and what an answer may grant. */
 
-import type { Context, Hono } from "hono";
+import type { Hono } from "hono";
 import { failed } from "./answers.ts";
 import type { Credential } from "./auth.ts";
+import type { Call } from "./gate.ts";
 import type { HostParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { CALLER_MARK, type Switchboard } from "./switchboard.ts";
 
 export interface CallVariables {
-  Variables: { credential: Credential; space: string };
+  Variables: { call: Call };
   /** Who calls, where that is known without a key: it comes from within the program. */
   Bindings: { credential?: Credential };
 }
-export type CallApp = Hono<CallVariables>;
-export type Call = Context<CallVariables>;
+export type Router = Hono<CallVariables>;
 
 /** A grant, or the start of an attempt, that an answer tells of. */
 export interface GrantTold {
@@ -30,6 +30,8 @@ export interface Grants {
   takeBack(grant: GrantTold): void;
 }
 
+const TURNS_TO_READ = 2;
+
 /** The board is asked for at the moment of use: one that nobody listens to may have been unloaded meanwhile. */
 export async function onBoard<T>(
   call: Call,
@@ -37,7 +39,7 @@ export async function onBoard<T>(
   ask: (board: Switchboard) => Promise<T>,
 ): Promise<T | Response> {
   if (parts.isDraining()) return failed({ kind: "draining" });
-  const board = parts.board(call.var.space);
+  const board = parts.board(call.space);
   return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
 }
 
@@ -48,24 +50,27 @@ export async function isStillThere(
   grants: Grants,
   granted: Omit<GrantTold, "space">,
 ): Promise<boolean> {
-  const grant = { space: call.var.space, ...granted };
+  const grant = { space: call.space, ...granted };
   // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
-  if (granted.hasWaited && parts.hibernation === undefined && (await hasHungUp(call.req.raw.signal))) {
+  if (granted.hasWaited && parts.hibernation === undefined && (await hasHungUp(call.request.signal))) {
     grants.takeBack(grant);
     return false;
   }
-  grants.note(call.req.raw, grant);
+  grants.note(call.request, grant);
   return true;
 }
 
 /**
  * What let the key go and what tells of the hang-up may have arrived together, and been read in the other order. So whoever
- * has waited is looked at once more after the runtime has read everything that was there.
+ * has waited is looked at once more after the runtime has read everything that was there: in one turn of its loop it reads,
+ * and at the end of that turn, or in the next, it tells of what has closed. A timer would wait for a ms.
  */
 async function hasHungUp(signal: AbortSignal): Promise<boolean> {
-  await new Promise<void>((resolve) => {
-    setTimeout(resolve);
-  });
+  for (let turn = 0; turn < TURNS_TO_READ && !signal.aborted; turn++) {
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
+  }
   return signal.aborted;
 }
 
@@ -75,7 +80,7 @@ export function asking(call: Call, parts: HostParts): { from: string; request: s
 
 /** Request ids of callers are unique within their credential. */
 export function scopeOf(call: Call): string {
-  return CALLER_MARK + call.var.credential.name;
+  return CALLER_MARK + call.credential.name;
 }
 
 export function forbidden(permission: string): Response {

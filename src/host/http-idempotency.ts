@@ -8,16 +8,8 @@ import { RESULT_BODY_BYTES_MAX, RESULT_BYTES_MAX, TOKEN_CHARS_MAX } from "../pro
 import { failed } from "./answers.ts";
 import { isPermitted } from "./auth.ts";
 import type { Answer } from "./calls.ts";
-import {
-  asking,
-  type Call,
-  type CallApp,
-  forbidden,
-  type Grants,
-  isStillThere,
-  onBoard,
-  scopeOf,
-} from "./http-call.ts";
+import type { Call } from "./gate.ts";
+import { asking, forbidden, type Grants, isStillThere, onBoard, type Router, scopeOf } from "./http-call.ts";
 import { beginFields, CONTENT_TYPE_DEFAULT, RESULT_TOO_LARGE } from "./idempotency-commands.ts";
 import type { HostParts } from "./parts.ts";
 import { json, problem } from "./problem.ts";
@@ -26,26 +18,26 @@ import type { Told, Wire } from "./wire.ts";
 
 const KEY = "/v1/idempotency/:key{[^/]*}";
 
-export function addIdempotencyRoutes(app: CallApp, parts: HostParts, grants: Grants): void {
-  app.post(`${KEY}/begin`, (call) => begin(call, parts, grants));
-  app.post(`${KEY}/complete`, (call) => complete(call, parts));
-  app.post(`${KEY}/fail`, (call) => fail(call, parts));
-  app.post(`${KEY}/extend`, (call) => extend(call, parts));
-  app.get(KEY, (call) => show(call, parts));
-  app.delete(KEY, (call) => forget(call, parts));
+export function addIdempotencyRoutes(router: Router, parts: HostParts, grants: Grants): void {
+  router.post(`${KEY}/begin`, ({ var: { call } }) => begin(call, parts, grants));
+  router.post(`${KEY}/complete`, ({ var: { call } }) => complete(call, parts));
+  router.post(`${KEY}/fail`, ({ var: { call } }) => fail(call, parts));
+  router.post(`${KEY}/extend`, ({ var: { call } }) => extend(call, parts));
+  router.get(KEY, ({ var: { call } }) => show(call, parts));
+  router.delete(KEY, ({ var: { call } }) => forget(call, parts));
 }
 
 async function begin(call: Call, parts: HostParts, grants: Grants): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, BeginBody);
+  const body = await readBody(call.request, BeginBody);
   if (body instanceof Response) return body;
-  const id = readRequestId(call.req.raw, body.request_id);
+  const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
   const address = { from: scopeOf(call), request: `begin:${id ?? parts.mint.token()}` };
   const fields = beginFields(body, parts);
   const command: Begin = { kind: "begin", ...address, session: false, key: parts.keys.inward(key), ...fields };
-  const { signal } = call.req.raw;
+  const { signal } = call.request;
   if (signal.aborted) return failed({ kind: "gone" });
   const answered = await onBoard(call, parts, (board) => board.calls.begin(command, signal));
   if (answered instanceof Response) return answered;
@@ -74,9 +66,9 @@ function replayed({ result, contentType, number }: Extract<Told, { kind: "replay
 
 /** With the attempt in a header the body is the result as it is; else it is JSON that has both. */
 async function complete(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const shown = call.req.raw.headers.has(ATTEMPT_HEADER) ? await readRaw(call.req.raw) : await readJson(call.req.raw);
+  const shown = call.request.headers.has(ATTEMPT_HEADER) ? await readRaw(call.request) : await readJson(call.request);
   if (shown instanceof Response) return shown;
   const answer = await ask(call, parts, key, { kind: "complete", ...shown });
   if (answer instanceof Response) return answer;
@@ -109,9 +101,9 @@ async function readJson(request: Request): Promise<Shown | Response> {
 }
 
 async function fail(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, FailBody);
+  const body = await readBody(call.request, FailBody);
   if (body instanceof Response) return body;
   const answer = await ask(call, parts, key, { kind: "fail", attempt: body.attempt });
   if (answer instanceof Response) return answer;
@@ -119,9 +111,9 @@ async function fail(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function extend(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, ExtendAttemptBody);
+  const body = await readBody(call.request, ExtendAttemptBody);
   if (body instanceof Response) return body;
   const { attempt, lease: leaseMs } = body;
   const answer = await ask(call, parts, key, { kind: "extend_attempt", attempt, leaseMs });
@@ -131,7 +123,7 @@ async function extend(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function show(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
   const answer = await ask(call, parts, key, { kind: "record_status" });
   if (answer instanceof Response) return answer;
@@ -156,12 +148,12 @@ function statusOf({ record }: RecordStatusTold, key: string, wire: Wire): object
 
 /** By whoever shows the attempt that runs or that completed it, else by an operator. */
 async function forget(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const isOwner = call.req.raw.headers.has(ATTEMPT_HEADER);
-  const attempt = isOwner ? readAttempt(call.req.raw) : undefined;
+  const isOwner = call.request.headers.has(ATTEMPT_HEADER);
+  const attempt = isOwner ? readAttempt(call.request) : undefined;
   if (attempt instanceof Response) return attempt;
-  if (!isOwner && !isPermitted(call.var.credential, "operate")) return forbidden("operate");
+  if (!isOwner && !isPermitted(call.credential, "operate")) return forbidden("operate");
   const answer = await ask(call, parts, key, { kind: "forget", ...(attempt === undefined ? undefined : { attempt }) });
   if (answer instanceof Response) return answer;
   return answer.kind === "forgotten" ? json({ status: "forgotten", existed: answer.existed }) : failed(answer, key);

@@ -9,53 +9,58 @@ import { acquired, extended, failed, released } from "./answers.ts";
 import { isPermitted } from "./auth.ts";
 import type { Answer } from "./calls.ts";
 import { acquireFields, messageOf } from "./commands.ts";
-import {
-  asking,
-  type Call,
-  type CallApp,
-  forbidden,
-  type Grants,
-  isStillThere,
-  onBoard,
-  scopeOf,
-} from "./http-call.ts";
+import type { Call } from "./gate.ts";
+import { asking, forbidden, type Grants, isStillThere, onBoard, type Router, scopeOf } from "./http-call.ts";
 import type { HostParts } from "./parts.ts";
 import { json, problem } from "./problem.ts";
-import { decodeSegment, rawPath, readBody, readKey, readRequestId, readSpace } from "./request.ts";
+import { decodeSegment, rawPath, readBody, readKey, readRequestId } from "./request.ts";
+
+type Serve = (call: Call, parts: HostParts, grants: Grants) => Promise<Response>;
 
 /** An empty key is matched as well, so that it is told to be a bad key and not an unknown route. */
 const KEY = "/v1/latch/:key{[^/]*}";
 
-export function addLatchRoutes(app: CallApp, parts: HostParts, grants: Grants): void {
-  app.use("/v1/*", async (call, next) => {
-    const space = readSpace(new URL(call.req.url).searchParams, call.var.credential);
-    if (space instanceof Response) return space;
-    call.set("space", space);
-    await next();
-    return undefined;
-  });
-  app.get("/v1/latch", (call) => listKeys(call, parts));
-  app.post(`${KEY}/acquire`, (call) => acquire(call, parts, grants));
-  app.post(`${KEY}/extend`, (call) => extend(call, parts));
-  app.post(`${KEY}/release`, (call) => release(call, parts));
-  app.get(KEY, (call) => showKey(call, parts));
-  app.delete(KEY, (call) => revokeKey(call, parts));
-  app.delete("/v1/session/:session", (call) => revokeSession(call, parts));
+/** The calls that programs make for each lock. */
+const DIRECT: ReadonlyMap<string, Serve> = new Map<string, Serve>([
+  ["acquire", acquire],
+  ["extend", extend],
+  ["release", release],
+]);
+
+/**
+ * Where the way over the router, which costs more than the lock, can be spared: what serves this request, provided that
+ * it passes the gate. Requests of pages are not among them: their answers need more headers.
+ */
+export function directCall(request: Request): Serve | undefined {
+  if (request.method !== "POST" || request.headers.has("origin")) return undefined;
+  const [, version, kind, , name, ...more] = rawPath(request).split("/");
+  if (version !== "v1" || kind !== "latch" || name === undefined || more.length > 0) return undefined;
+  return DIRECT.get(name);
+}
+
+export function addLatchRoutes(router: Router, parts: HostParts, grants: Grants): void {
+  router.get("/v1/latch", ({ var: { call } }) => listKeys(call, parts));
+  for (const [name, serve] of DIRECT) {
+    router.post(`${KEY}/${name}`, ({ var: { call } }) => serve(call, parts, grants));
+  }
+  router.get(KEY, ({ var: { call } }) => showKey(call, parts));
+  router.delete(KEY, ({ var: { call } }) => revokeKey(call, parts));
+  router.delete("/v1/session/:session", ({ var: { call } }) => revokeSession(call, parts));
 }
 
 async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, AcquireBody);
+  const body = await readBody(call.request, AcquireBody);
   if (body instanceof Response) return body;
-  const id = readRequestId(call.req.raw, body.request_id);
+  const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
-  if (body.steal === true && !isPermitted(call.var.credential, "steal")) return forbidden("steal");
+  if (body.steal === true && !isPermitted(call.credential, "steal")) return forbidden("steal");
 
   const from = scopeOf(call);
   const request = `acquire:${id ?? parts.mint.token()}`;
   const command = acquireOf(body, { from, request, key: parts.keys.inward(key) }, parts);
-  const { signal } = call.req.raw;
+  const { signal } = call.request;
   if (signal.aborted) return failed({ kind: "gone" });
   const answered = await onBoard(call, parts, (board) => board.calls.acquire(command, signal));
   if (answered instanceof Response) return answered;
@@ -93,9 +98,9 @@ async function waitIsOver(call: Call, parts: HostParts, key: string): Promise<Re
 }
 
 async function extend(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, ExtendBody);
+  const body = await readBody(call.request, ExtendBody);
   if (body instanceof Response) return body;
   const { token, ttl: ttlMs } = body;
   const command = { kind: "extend", ...asking(call, parts), key: parts.keys.inward(key), token, ttlMs } as const;
@@ -105,11 +110,11 @@ async function extend(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function release(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, ReleaseBody);
+  const body = await readBody(call.request, ReleaseBody);
   if (body instanceof Response) return body;
-  const id = readRequestId(call.req.raw, body.request_id);
+  const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
   const address = { from: scopeOf(call), request: `release:${id ?? parts.mint.token()}` };
   const command = { kind: "release", ...address, key: parts.keys.inward(key), token: body.token } as const;
@@ -119,7 +124,7 @@ async function release(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function showKey(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
   const answer = await askStatus(call, parts, key);
   if (answer instanceof Response) return answer;
@@ -127,7 +132,7 @@ async function showKey(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function listKeys(call: Call, parts: HostParts): Promise<Response> {
-  const query = new URL(call.req.url).searchParams;
+  const query = new URL(call.request.url).searchParams;
   const prefix = query.get("prefix") ?? "";
   const after = query.get("after");
   if (!isKey(prefix) || (after !== null && !isKey(after))) return problem("bad_key", "prefix or after is too long");
@@ -144,22 +149,22 @@ async function listKeys(call: Call, parts: HostParts): Promise<Response> {
 }
 
 async function revokeKey(call: Call, parts: HostParts): Promise<Response> {
-  const key = readKey(call.req.raw);
+  const key = readKey(call.request);
   if (key instanceof Response) return key;
-  const body = await readBody(call.req.raw, RevokeBody);
+  const body = await readBody(call.request, RevokeBody);
   if (body instanceof Response) return body;
-  if (!isPermitted(call.var.credential, "operate")) return forbidden("operate");
+  if (!isPermitted(call.credential, "operate")) return forbidden("operate");
   const address = asking(call, parts);
   const command = { kind: "revoke_key", ...address, key: parts.keys.inward(key), ...messageOf(body) } as const;
   return revoked(await onBoard(call, parts, (board) => board.calls.ask(command)), key);
 }
 
 async function revokeSession(call: Call, parts: HostParts): Promise<Response> {
-  const session = decodeSegment(rawPath(call.req.raw).split("/")[3] ?? "");
+  const session = decodeSegment(rawPath(call.request).split("/")[3] ?? "");
   if (session === undefined) return problem("bad_request", "the id of the session cannot be decoded");
-  const body = await readBody(call.req.raw, RevokeBody);
+  const body = await readBody(call.request, RevokeBody);
   if (body instanceof Response) return body;
-  if (!isPermitted(call.var.credential, "operate")) return forbidden("operate");
+  if (!isPermitted(call.credential, "operate")) return forbidden("operate");
   const command = { kind: "revoke_session", ...asking(call, parts), session, ...messageOf(body) } as const;
   return revoked(await onBoard(call, parts, (board) => board.calls.ask(command)));
 }

@@ -3,6 +3,9 @@
 /** All of 127.0.0.0/8 is loopback, and an address is no name that a page could let point elsewhere. */
 const LOOPBACK_NAME = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
+/** The same as they are mostly written, with a port: it spares the making of a URL. */
+const LOOPBACK_PLAIN = /^(?:localhost|127\.0\.0\.1)(?::\d{1,5})?$/;
+
 /**
  * Whether the page that sent this may do so: it is the host's own, or listed. Checked before anything happens,
  * since browsers send some requests (and every WebSocket upgrade) to anybody without asking first.
@@ -20,8 +23,10 @@ function isOwn(origin: string, host: string): boolean {
 
 /** A page can make its own name point to 127.0.0.1, but it cannot make the browser send another name. */
 export function isLoopback(request: Request): boolean {
+  const host = hostOf(request);
+  if (LOOPBACK_PLAIN.test(host)) return true;
   try {
-    return LOOPBACK_NAME.test(new URL(`http://${hostOf(request)}`).hostname);
+    return LOOPBACK_NAME.test(new URL(`http://${host}`).hostname);
   } catch {
     return false;
   }

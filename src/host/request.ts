@@ -7,13 +7,18 @@ import type { Credential } from "./auth.ts";
 import { expected } from "./codec.ts";
 import { problem } from "./problem.ts";
 
+/** Each text is decoded in one piece, so that nothing of one is left for the next. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
 /** The path as it was sent: percent signs in it are still to be decoded, once and strictly. */
 export function rawPath(request: Request): string {
   const { url } = request;
   const start = url.indexOf("/", url.indexOf("://") + 3);
   if (start === -1) return "/";
-  const end = url.slice(start).search(/[?#]/);
-  return end === -1 ? url.slice(start) : url.slice(start, start + end);
+  const query = url.indexOf("?", start);
+  const fragment = url.indexOf("#", start);
+  if (query === -1 && fragment === -1) return url.slice(start);
+  return url.slice(start, Math.min(...[query, fragment].filter((end) => end !== -1)));
 }
 
 /** The third segment of `/v1/latch/{key}/…`. */
@@ -32,8 +37,10 @@ export function decodeSegment(segment: string): string | undefined {
 }
 
 /** A credential that is bound to a space opens no other, and needs not name it. */
-export function readSpace(query: URLSearchParams, credential: Credential): string | Response {
-  const space = query.get("space") ?? credential.space ?? SPACE_DEFAULT;
+export function readSpace(request: Request, credential: Credential): string | Response {
+  const { url } = request;
+  const named = url.includes("?") ? new URL(url).searchParams.get("space") : null;
+  const space = named ?? credential.space ?? SPACE_DEFAULT;
   if (!isSpace(space)) return problem("bad_space", "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -");
   if (credential.space === undefined || credential.space === space) return space;
   return problem("forbidden", "this API key is for another space");
@@ -66,47 +73,51 @@ export async function readBody<Schema extends v.GenericSchema>(
   }
 }
 
-/**
- * All of the body, whether or not its length was announced. One that is too long, and says by how little, is read to its end and thrown away:
- * a peer that is still sending may not hear an answer, and one that keeps its connection would find it closed with the next call.
- */
-export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array | Response> {
-  const tooLarge = (): Response => problem("too_large", `a body has at most ${bytesMax} bytes`);
-  if (request.body === null) return new Uint8Array();
-  const announced = Number(request.headers.get("content-length") ?? 0);
-  if (announced > THROWN_AWAY_BYTES_MAX) return tooLarge();
-  const readMax = Math.max(bytesMax, announced);
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  const reader = request.body.getReader();
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      bytes += part.value.byteLength;
-      if (bytes > readMax) {
-        await reader.cancel();
-        return tooLarge();
-      }
-      if (bytes <= bytesMax) chunks.push(part.value);
-    }
-  } catch {
-    // Cut off.
-    return problem("bad_json", NOT_TEXT);
-  }
-  return bytes > bytesMax ? tooLarge() : join(chunks, bytes);
-}
-
 /** One that says that it is longer is not read at all. */
 const THROWN_AWAY_BYTES_MAX = 4 * 1024 * 1024;
 
 const NOT_TEXT = "the body is not UTF-8 text";
 
-/** Undefined: it is not UTF-8. To guess at characters could make two different requests alike. */
-function decode(bytes: Uint8Array): string | undefined {
+/** All of the body, whether or not its length was announced. */
+export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array | Response> {
+  const { headers } = request;
+  const length = headers.get("content-length");
+  const announced = length === null ? 0 : Number(length);
+  if (announced > THROWN_AWAY_BYTES_MAX) return tooLarge(bytesMax);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // Nobody can send more than they announced, and to take all of it at once spares a stream.
+    const isShort = length !== null && announced <= bytesMax && !headers.has("transfer-encoding");
+    if (isShort) return new Uint8Array(await request.arrayBuffer());
+    return await readStream(request, bytesMax, announced);
   } catch {
-    return undefined;
+    // Cut off.
+    return problem("bad_json", NOT_TEXT);
   }
+}
+
+/**
+ * One that is too long, and says by how little, is read to its end and thrown away: a peer that is still sending may not hear an
+ * answer, and one that keeps its connection would find it closed with the next call.
+ */
+async function readStream(request: Request, bytesMax: number, announced: number): Promise<Uint8Array | Response> {
+  if (request.body === null) return new Uint8Array();
+  const readMax = announced > bytesMax ? announced : bytesMax;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const reader = request.body.getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    bytes += part.value.byteLength;
+    if (bytes > readMax) {
+      await reader.cancel();
+      return tooLarge(bytesMax);
+    }
+    if (bytes <= bytesMax) chunks.push(part.value);
+  }
+  return bytes > bytesMax ? tooLarge(bytesMax) : join(chunks, bytes);
+}
+
+function tooLarge(bytesMax: number): Response {
+  return problem("too_large", `a body has at most ${bytesMax} bytes`);
 }
 
 function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
@@ -117,6 +128,15 @@ function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
     at += chunk.byteLength;
   }
   return whole;
+}
+
+/** Undefined: it is not UTF-8. To guess at characters could make two different requests alike. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The id that makes a repeat the same request: from the header, quoted or bare, or from the body. */

@@ -27,8 +27,8 @@ export class Session {
   /** As granted: a resumed session keeps the one that it was opened with. */
   graceMs: number;
   readonly #parts: HostParts;
-  /** When each waiting acquire was queued, for the metrics. */
-  readonly #queuedAt: Map<string, number> = new Map();
+  /** When each waiting acquire was queued, for the metrics. Made with the first one. */
+  #queuedAt: Map<string, number> | undefined;
 
   constructor(facts: SessionFacts, graceMs: number, board: Switchboard, parts: HostParts) {
     this.facts = facts;
@@ -91,10 +91,11 @@ export class Session {
 
   #observe(effect: Told): void {
     if (effect.kind === "queued") {
+      this.#queuedAt ??= new Map();
       this.#queuedAt.set(effect.request, this.#parts.clock.now());
     } else if (effect.kind === "granted" || effect.kind === "ended") {
-      const queuedAt = this.#queuedAt.get(effect.request);
-      this.#queuedAt.delete(effect.request);
+      const queuedAt = this.#queuedAt?.get(effect.request);
+      if (queuedAt !== undefined) this.#queuedAt?.delete(effect.request);
       if (effect.kind !== "granted" || effect.reentrant) return;
       this.#parts.metrics.waited(queuedAt === undefined ? 0 : this.#parts.clock.now() - queuedAt);
     }

@@ -24,10 +24,12 @@ export interface SessionLine {
 interface Seat {
   line: SessionLine | undefined;
   /** Those whose `open` or `resume` is not answered yet, in order of asking. */
-  readonly entering: SessionLine[];
+  entering: readonly SessionLine[];
   /** Whether the engine knows the session, as far as we were told. */
   isLive: boolean;
 }
+
+const NOBODY: readonly SessionLine[] = [];
 
 export class Sessions {
   readonly #submit: (command: Command) => void;
@@ -57,7 +59,7 @@ export class Sessions {
 
   /** The session was opened in an earlier life of this program, and its connection lives. */
   seat(line: SessionLine, session: string): void {
-    this.#seats.set(session, { line, entering: [], isLive: true });
+    this.#seats.set(session, { line, entering: NOBODY, isLive: true });
   }
 
   isSeated(session: string): boolean {
@@ -92,7 +94,7 @@ export class Sessions {
       return;
     }
     seat.isLive = true;
-    const line = seat.entering.shift();
+    const line = entered(seat);
     // One that closed while it was entering takes nothing over.
     if (line === undefined || line.isClosed) {
       this.#settle(effect.to, seat);
@@ -108,7 +110,7 @@ export class Sessions {
     const seat = this.#seats.get(effect.to);
     // Request ids are never empty: this is the answer to an `open` or a `resume`.
     if (effect.kind === "refused" && effect.request === "" && seat !== undefined) {
-      const line = seat.entering.shift();
+      const line = entered(seat);
       this.#settle(effect.to, seat);
       line?.refused(effect);
       return;
@@ -129,7 +131,7 @@ export class Sessions {
   #enter(line: SessionLine, session: string): void {
     const seat = this.#seats.get(session);
     if (seat === undefined) this.#seats.set(session, { line: undefined, entering: [line], isLive: false });
-    else seat.entering.push(line);
+    else seat.entering = [...seat.entering, line];
   }
 
   /** Drops the session when nobody speaks for it any more. */
@@ -138,4 +140,11 @@ export class Sessions {
     this.#seats.delete(session);
     if (seat.isLive) this.#submit({ kind: "drop", session });
   }
+}
+
+/** The one whose answer this is. */
+function entered(seat: Seat): SessionLine | undefined {
+  const [line, ...others] = seat.entering;
+  seat.entering = others.length === 0 ? NOBODY : others;
+  return line;
 }

@@ -236,7 +236,7 @@ export class Space implements LockPort, Timed {
   }
 
   #rest(machine: Machine): void {
-    const deadline = machine.nextDeadline(this.#parts.forgetEveryMs);
+    const deadline = machine.nextDeadline(this.#parts.forgetEveryMs, this.deadline);
     this.#parts.timers.setBy(this, deadline);
     if (deadline !== Number.POSITIVE_INFINITY || !this.#parts.receiver.isVacant) return;
     const { claims, sessions, remembered } = machine.counts();

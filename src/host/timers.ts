@@ -44,7 +44,7 @@ export class Timers {
     this.#isRunning = true;
     this.#armedAt = Number.POSITIVE_INFINITY;
     try {
-      for (let item = this.#deadlines.first; item !== undefined && item.deadline <= now; item = this.#deadlines.first) {
+      for (let item = this.#deadlines.firstDue(now); item !== undefined; item = this.#deadlines.firstDue(now)) {
         this.#deadlines.set(item, Number.POSITIVE_INFINITY);
         item.due(now);
       }
@@ -62,8 +62,9 @@ export class Timers {
 
   #arm(): void {
     if (this.#isStopped) return;
-    const at = this.#deadlines.first?.deadline ?? Number.POSITIVE_INFINITY;
-    if (this.#isRunning || at === this.#armedAt) return;
+    if (this.#isRunning) return;
+    const at = this.#deadlines.next();
+    if (at === this.#armedAt) return;
     this.#armedAt = at;
     this.#alarm.set(at);
   }

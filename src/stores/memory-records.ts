@@ -47,11 +47,11 @@ export class MemoryRecords {
 
   sweep(now: number, countMax: number): number {
     let count = 0;
-    for (let kept = this.#expiring.first; kept !== undefined && kept.deadline <= now; kept = this.#expiring.first) {
+    for (let kept = this.#expiring.firstDue(now); kept !== undefined; kept = this.#expiring.firstDue(now)) {
       if (++count > countMax) return now;
       this.#drop(kept.space, kept.record.key);
     }
-    return this.#expiring.first?.deadline ?? Number.POSITIVE_INFINITY;
+    return this.#expiring.next();
   }
 
   #put(space: string, record: RecordImage): void {
@@ -80,6 +80,8 @@ export class MemoryRecords {
     this.#expiring.remove(kept);
     this.#resultBytes -= bytesOf(kept.record);
     this.#count -= 1;
+    // What has left may stand among the deadlines for a while, and shall not keep its result there.
+    kept.record = { ...kept.record, result: undefined };
     records.delete(key);
     if (records.size === 0) this.#spaces.delete(space);
   }

@@ -1,7 +1,7 @@
 /** The Worker's side: who may call at all, which object has the space, and the way there and back. */
 
 import { Keyring, type Shown } from "../host/auth.ts";
-import { isCredential, refusePage, unauthenticated } from "../host/http.ts";
+import { isCredential, refusePage, unauthenticated } from "../host/gate.ts";
 import { openApi } from "../host/openapi.ts";
 import { json, problem } from "../host/problem.ts";
 import { decodeSegment, rawPath, readSpace } from "../host/request.ts";
@@ -52,7 +52,7 @@ export class Front {
     const isOpen = request.headers.has("origin") || !(path.startsWith("/v1/") || path === "/metrics");
     if (!isOpen && !isCredential(shown)) return unauthenticated();
     const credential = isCredential(shown) ? shown : { name: "", permissions: [] };
-    const space = readSpace(new URL(request.url).searchParams, credential);
+    const space = readSpace(request, credential);
     if (space instanceof Response) return space;
     const merge = this.#spread > 1 ? mergeFor(request.method, path) : undefined;
     if (merge !== undefined) return this.#askAll(inSpace(request, space), space, merge);

@@ -25,14 +25,39 @@ test("what is first is always what a sort would put first, through any adding, m
       expect(some.slot).toBe(-1);
     }
     if (items.size > 40) {
-      const first = deadlines.first as Due;
+      const first = deadlines.firstDue(50) as Due;
       deadlines.remove(first);
       items.delete(first);
     }
     const sorted = [...items].sort((a, b) => a.deadline - b.deadline || a.order - b.order);
-    expect(deadlines.first).toBe(sorted[0]);
+    if (draw(2) === 0) expect(deadlines.next()).toBe(sorted[0]?.deadline ?? Number.POSITIVE_INFINITY);
+    const now = draw(50);
+    expect(deadlines.firstDue(now)).toBe(sorted.find(({ deadline }) => deadline <= now));
     expect(deadlines.count).toBe(items.size);
   }
+});
+
+test("a look for the next deadline is never too late, however many were moved to later times, and ends by being exact", () => {
+  const deadlines = new Deadlines<Due>();
+  const items = Array.from({ length: 1000 }, (_, order): Due => ({ deadline: 0, order, slot: -1 }));
+  for (const item of items) deadlines.set(item, item.order);
+  for (const item of items) deadlines.set(item, 5000 - item.order);
+  const looks: number[] = [];
+  while (looks.at(-1) !== 4001) looks.push(deadlines.next());
+  expect(looks).toEqual(looks.toSorted((a, b) => a - b));
+  // Each puts the same number of them right.
+  expect(looks).toHaveLength(Math.ceil(1000 / (looks[0] ?? 0)));
+  expect(deadlines.firstDue(4000)).toBeUndefined();
+  expect(deadlines.firstDue(4001)).toBe(items[999]);
+});
+
+test("a look by someone who looks again soon enough moves nothing", () => {
+  const deadlines = new Deadlines<Due>();
+  const item: Due = { deadline: 0, order: 1, slot: -1 };
+  deadlines.set(item, 10);
+  deadlines.set(item, 20);
+  expect(deadlines.next(10)).toBe(10);
+  expect(deadlines.next(11)).toBe(20);
 });
 
 test("taking out what is not in does nothing", () => {

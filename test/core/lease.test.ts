@@ -152,6 +152,19 @@ describe("memory", () => {
     });
   });
 
+  test("a claim whose lease was long is forgotten in time, too, while later leases run on", () => {
+    const space = new Space();
+    for (const key of ["k", "l", "m"]) space.acquire("@a", key, key, { ttlMs: 40_000 });
+    space.release("@a", "k", "@a/k");
+    for (const key of ["l", "m"]) space.extend("@a", key, `@a/${key}`, 1_000_000);
+    space.at(79_999);
+    expect(space.engine.counts()).toMatchObject({ remembered: 1, holding: 2 });
+    expect(space.engine.nextDeadline()).toBe(80_000);
+    space.at(80_000);
+    expect(space.engine.counts()).toMatchObject({ remembered: 0, holding: 2 });
+    expect(space.engine.nextDeadline()).toBe(1_000_000);
+  });
+
   test("the number remembered is bounded: the one that ended first is forgotten", () => {
     const space = new Space({ limits: { endedMax: 2 } });
     for (const request of ["1", "2", "3"]) {

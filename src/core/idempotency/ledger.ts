@@ -52,9 +52,9 @@ export class Ledger {
     drop(this.#state, sessions);
   }
 
-  /** When the next wait or lease ends, in engine time; Infinity when nothing lives. */
-  nextDeadline(): number {
-    return this.#state.deadlines.first?.deadline ?? Number.POSITIVE_INFINITY;
+  /** When the next wait or lease ends, in engine time; Infinity when nothing lives. It may be too early, as the engine's, with `wokenAt`. */
+  nextDeadline(wokenAt?: number): number {
+    return this.#state.deadlines.next(wokenAt);
   }
 
   /** Whether the key's record has a running attempt: then nothing has to be found for a command about it. */
@@ -89,7 +89,9 @@ export class Ledger {
 
 /** One at a time, earliest first: what one of them sets free may be due itself. */
 function serveDue(state: LedgerState): void {
-  for (let due = state.deadlines.first; due !== undefined && due.deadline <= state.now; due = state.deadlines.first) {
+  for (;;) {
+    const due = state.deadlines.firstDue(state.now);
+    if (due === undefined) return;
     expire(state, due);
   }
 }

@@ -131,8 +131,8 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
   {
     bug: "a lease ends a tick late",
     file: "idempotency/ledger.ts",
-    find: `due.deadline <= state.now`,
-    replace: `due.deadline < state.now`,
+    find: `state.deadlines.firstDue(state.now);\n    if (due === undefined) return;`,
+    replace: `state.deadlines.firstDue(state.now);\n    if (due === undefined || due.deadline === state.now) return;`,
   },
   {
     bug: "anybody's token completes the work",
@@ -227,8 +227,8 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
   {
     bug: "nobody wakes for a lease or a wait that ends",
     file: "machine.ts",
-    find: `Math.min(this.#locks.nextDeadline(forgetEveryMs), this.#ledger.nextDeadline())`,
-    replace: `this.#locks.nextDeadline(forgetEveryMs)`,
+    find: `Math.min(this.#locks.nextDeadline(forgetEveryMs, wokenAt), this.#ledger.nextDeadline(wokenAt))`,
+    replace: `this.#locks.nextDeadline(forgetEveryMs, wokenAt)`,
   },
   {
     bug: "a cancelled waiter keeps its place",

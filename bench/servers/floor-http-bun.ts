@@ -1,0 +1,18 @@
+/** A bare HTTP handler on Bun, with hono under `/hono`. */
+
+import { answerTo, type Asked, HEADERS } from "./floor-http.ts";
+import { createFloor } from "./floor-http-hono.ts";
+
+const hono = createFloor();
+
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  async fetch(request) {
+    const path = request.url.slice(request.url.indexOf("/", 8));
+    if (path.startsWith("/hono")) return hono.fetch(request);
+    return new Response(answerTo(path, (await request.json()) as Asked), { headers: HEADERS });
+  },
+});
+
+console.log(`http://127.0.0.1:${server.port}`);
