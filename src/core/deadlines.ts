@@ -15,7 +15,7 @@ export interface Due {
 const SETTLED_MAX = 64;
 const CAPACITY_MIN = 64;
 /** So many entries more may be out of use than in use. */
-const UNUSED_MAX = 64;
+const UNUSED_MAX = 16;
 
 /**
  * A heap of four children, earliest first. Its keys stand side by side in an array of their own, so that comparing touches
