@@ -1,4 +1,4 @@
-// Holds the arrows between the layers: core <- protocol <- host <- stores, runtimes; protocol <- client.
+// Holds the arrows between the layers: core <- protocol <- host <- stores, fleet, runtimes; protocol <- client.
 // A type may cross where a value may not, since it is erased; a browser bundle of the client must not carry a server.
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -28,6 +28,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     types: ["src/host/ports.ts"],
     packages: ["bun:sqlite", "node:sqlite", "node:fs"],
   },
+  "src/fleet": { values: ["src/core", "src/protocol"], types: ["src/host"], packages: [] },
   "src/client": { values: ["src/protocol"] },
   "src/hono": { values: ["src/client", "src/protocol"], packages: ["hono"] },
   "src/cli": { values: ["src"], packages: ["node:*"] },

@@ -3,6 +3,7 @@ export const TEST_FOLDERS = {
   unit: ["core", "protocol", "host", "stores", "client", "hono", "cli", "runtimes", "bench"],
   simulation: ["simulation"],
   conformance: ["conformance"],
+  fleet: ["fleet"],
   workers: ["workers"],
   "workers-inside": ["workers/inside"],
   docs: ["docs", "examples"],
