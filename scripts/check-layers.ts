@@ -28,7 +28,11 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     types: ["src/host/ports.ts"],
     packages: ["bun:sqlite", "node:sqlite", "node:fs"],
   },
-  "src/fleet": { values: ["src/core", "src/protocol"], types: ["src/host"], packages: [] },
+  "src/fleet": {
+    values: ["src/core", "src/protocol"],
+    types: ["src/host", "src/options.ts"],
+    packages: ["redis", "@upstash/redis"],
+  },
   "src/client": { values: ["src/protocol"] },
   "src/hono": { values: ["src/client", "src/protocol"], packages: ["hono"] },
   "src/cli": { values: ["src"], packages: ["node:*"] },
