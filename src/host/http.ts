@@ -20,7 +20,7 @@ export interface HttpOptions {
   readonly grants: Grants;
   readonly gauges: () => Gauges;
   /** Whether the store answers; asking may try it again. */
-  readonly isStoreAvailable: () => boolean;
+  readonly isStoreAvailable: () => boolean | Promise<boolean>;
 }
 
 const METHODS: Readonly<Record<string, string>> = {
@@ -134,12 +134,11 @@ export function isCredential(shown: Shown): shown is Credential {
 }
 
 function addOperatingRoutes(app: CallApp, parts: HostParts, options: HttpOptions): void {
-  const { durable } = parts.store;
   app.get("/healthz", () => json({ status: "ok" }));
-  app.get("/readyz", () => {
+  app.get("/readyz", async () => {
     if (parts.isDraining()) return draining();
-    if (!options.isStoreAvailable()) return problem("unavailable", "the store cannot be reached");
-    return json({ status: "ready", durable });
+    if (!(await options.isStoreAvailable())) return problem("unavailable", "the store cannot be reached");
+    return json({ status: "ready", durable: parts.store.durable });
   });
   app.get("/metrics", () => {
     const headers = { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" };

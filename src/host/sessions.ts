@@ -80,6 +80,17 @@ export class Sessions {
     this.#settle(session, seat);
   }
 
+  /** Another process speaks for the session; whoever is about to resume it here comes after that. */
+  moved(session: string): void {
+    const seat = this.#seats.get(session);
+    if (seat === undefined) return;
+    const { line } = seat;
+    seat.isLive = false;
+    seat.line = undefined;
+    this.#settle(session, seat);
+    line?.takenOver();
+  }
+
   lifecycle(effect: Extract<Effect, { kind: "opened" | "resumed" | "session_ended" }>): void {
     const seat = this.#seats.get(effect.to);
     if (seat === undefined) return;
