@@ -6,7 +6,7 @@
  * process caused is published as well. Whoever applies letters strictly by number hears every effect once, in the order in which things came about.
  */
 
-import type { Command, Effect, EngineLimits, LedgerLimits } from "../core/index.ts";
+import { type Command, type Effect, type EngineLimits, isAboutRecord, type LedgerLimits } from "../core/index.ts";
 import { decodeResult, encodeResult } from "../protocol/result-text.ts";
 import { decodeParsed, encodeJson } from "./text.ts";
 
@@ -156,9 +156,12 @@ interface RawLetter {
   readonly results?: readonly string[];
 }
 
+/** What a store would have found for it is not sent: the script looks by itself. */
 function encodeCommand(command: Command): string {
-  if (command.kind !== "complete") return encodeJson(command);
-  const { result, ...rest } = command;
+  if (!isAboutRecord(command)) return encodeJson(command);
+  const { found: _found, ...plain } = command;
+  if (plain.kind !== "complete") return encodeJson(plain);
+  const { result, ...rest } = plain;
   // Neither JSON nor REST carries bytes. Redis keeps the text as it is: equal bytes are equal texts.
   const { result: text, encoding } = encodeResult(result);
   return encodeJson({ ...rest, result: (encoding === undefined ? "t" : "b") + text, resultBytes: result.length });
