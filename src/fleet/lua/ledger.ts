@@ -9,7 +9,7 @@
  */
 
 export const LEDGER: string = String.raw`
-local BEGUN, BEGUN_DUE = at('begun'), at('bdue')
+local BEGUN = at('begun')
 local EXPIRY_SLACK_MS = 1000
 local isBegunDue = true
 

@@ -4,8 +4,10 @@
 const PUBLISHED_MAX = 64 * 1024;
 
 export const LETTERS: string = String.raw`
--- What serves each kind of command: about locks, and about idempotency records.
+-- What serves each kind of command: about locks, and about idempotency records. Parts that few calls need add theirs when opened.
 local LOCKS, RECORDS = {}, {}
+-- The sessions that this step has ended, in the order told: their begins end with them.
+local endedSessions = {}
 
 local letters, addressees = {}, {}
 
@@ -62,25 +64,33 @@ end
 -- Nothing is kept for a process that is over: nobody would ever read it.
 local function sendLetters()
   for _, process in ipairs(addressees) do
-    local own = at('p:' .. process)
-    local channel = call('HGET', own, 'channel')
+    local channel = process ~= me and call('HGET', at('p:' .. process), 'channel')
     if channel then
       local text = textOf(letters[process])
-      local number = call('HINCRBY', own, 'letter', 1)
+      local number = call('HINCRBY', at('p:' .. process), 'letter', 1)
       call('RPUSH', at('mail:' .. process), text)
-      if process ~= me then publish(process, channel, number, text) end
+      publish(process, channel, number, text)
     end
   end
 end
 
--- Deletes what was read, and returns the number of the latest letter and all that are left.
-local function openMail(read)
-  local last = tonumber(call('HGET', at('p:' .. me), 'letter') or 0)
+-- Deletes what was read, adds what this call has for its own process, and returns all that it has not read.
+local function exchangeMail(own)
   local mail = at('mail:' .. me)
-  local kept = call('LLEN', mail)
-  if kept == 0 then return last, {} end
-  local old = kept - (last - read)
-  if old > 0 then call('LTRIM', mail, old, -1) end
-  return last, call('LRANGE', mail, 0, -1)
+  local unread = own.letter - head.read
+  local texts = {}
+  if unread > 0 then
+    texts = call('LRANGE', mail, -unread, -1)
+    call('LTRIM', mail, -unread, -1)
+  elseif own.letter > 0 then
+    call('DEL', mail)
+  end
+  if letters[me] then
+    local text = textOf(letters[me])
+    own.letter = own.letter + 1
+    call('RPUSH', mail, text)
+    texts[#texts + 1] = text
+  end
+  return texts
 end
 `;

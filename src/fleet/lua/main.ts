@@ -3,93 +3,100 @@
 import { FLEET_DEFAULTS } from "../script.ts";
 
 export const MAIN: string = String.raw`
+local PARTS = {
+  open = life, resume = life, drop = life, bye = life, revoke_session = life,
+  status = reads, list = reads, revoke_key = reads,
+}
+
 function LOCKS.tick() end
 
 -- Whether it was served: what is due comes first, and may be too much for one call.
 local function step(command, raw)
+  local kind = command.kind
+  if PARTS[kind] then PARTS[kind]() end
   local isReady = serveDue()
-  if isReady and LOCKS[command.kind] then LOCKS[command.kind](command, raw) end
-  if endedSessions[1] then
-    dropBegins(endedSessions)
-    endedSessions = {}
+  if isReady and LOCKS[kind] then LOCKS[kind](command, raw) end
+  if space.begins > 0 or not LOCKS[kind] then
+    local records = ledger()
+    if endedSessions[1] then records.dropBegins(endedSessions) end
+    isReady = records.serveBegunDue() and isReady
+    if isReady and RECORDS[kind] then RECORDS[kind](command, raw) end
   end
-  isReady = serveBegunDue() and isReady
-  if isReady and RECORDS[command.kind] then RECORDS[command.kind](command, raw) end
+  endedSessions = {}
   return isReady
 end
 
 -- When somebody must call again. What ended is forgotten in groups, by the minute: late, it only costs room.
-local function nextDeadline()
-  if isOver() then return now end
+local function nextDeadline(forgetAt)
+  if isOver() or space.pending > 0 then return now end
   local least = space.quarantine
   local function consider(due)
     if due and (not least or due < least) then least = due end
   end
-  for _, name in ipairs({ DUE, BEGUN_DUE }) do consider(tonumber(call('ZRANGE', name, 0, 0, 'WITHSCORES')[2])) end
-  local leases = call('ZRANGE', PROCESSES, 0, 1, 'WITHSCORES')
+  consider(tonumber(call('ZRANGE', DUE, 0, 0, 'WITHSCORES')[2]))
+  if space.begins > 0 then consider(tonumber(call('ZRANGE', BEGUN_DUE, 0, 0, 'WITHSCORES')[2])) end
   for i = 1, #leases, 2 do
     if leases[i] ~= me then consider(tonumber(leases[i + 1])) end
   end
-  local forgetAt = tonumber(call('ZRANGE', FORGET, 0, 0, 'WITHSCORES')[2])
   consider(forgetAt and math.ceil(forgetAt / 60000) * 60000)
   return least
 end
 
--- Carries the commands out, unless that was done already, and says how many of them.
+-- Carries the commands out, unless that was done already.
 local function serveCommands(own)
-  local latest = call('HMGET', own, 'batch', 'served')
-  if latest[1] and head.batch <= tonumber(latest[1]) then
-    step({ kind = 'tick' })
-    return tonumber(latest[2])
-  end
-  local served = 0
+  if own.batch and head.batch <= own.batch then return step({ kind = 'tick' }) end
+  own.batch, own.served = head.batch, 0
   if #ARGV == 1 then step({ kind = 'tick' }) end
   for i = 2, #ARGV do
     if not step(cjson.decode(ARGV[i]), ARGV[i]) then break end
-    served = served + 1
+    own.served = own.served + 1
   end
-  call('HSET', own, 'batch', num(head.batch), 'served', served)
-  return served
 end
 
-local function join(own)
-  call('HSET', own, 'channel', head.join.channel, 'letter', 0)
-  call('ZADD', PROCESSES, 0, me)
+-- What there is about this process; nil when nobody knows it.
+local function findOwn()
+  local own = { key = at('p:' .. me), served = 0, letter = 0 }
+  if call('ZSCORE', PROCESSES, me) then
+    local found = call('HMGET', own.key, 'batch', 'served', 'letter')
+    own.batch, own.served, own.letter = tonumber(found[1] or nil), tonumber(found[2] or 0), tonumber(found[3] or 0)
+  elseif head.join then
+    call('HSET', own.key, 'channel', head.join.channel)
+  else
+    return nil
+  end
+  call('ZADD', PROCESSES, num(now + (settings.leaseMs or ${FLEET_DEFAULTS.leaseMs})), me)
+  return own
+end
+
+-- As if the lease ended now.
+local function leave()
+  call('ZADD', PROCESSES, num(now), me)
+  isDue = true
+  step({ kind = 'tick' })
 end
 
 loadSpace()
-local own = at('p:' .. me)
 -- First of all it turns out who is over; what is due about records comes with the first command, as in an engine.
 serveDue()
-forgetSome(#ARGV == 1 and 1000 or 16)
-local served = 0
-local isKnown = call('ZSCORE', PROCESSES, me) ~= false
-if not isKnown and head.join then
-  join(own)
-  isKnown = true
+local forgetAt = forgetSome(#ARGV == 1 and 1000 or 16)
+local own = findOwn()
+if own then serveCommands(own) else step({ kind = 'tick' }) end
+local isLeaving = own ~= nil and head.leave and own.served == #ARGV - 1
+local mail = {}
+if own then
+  mail = exchangeMail(own)
+  if not isLeaving then call('HSET', own.key, 'batch', num(own.batch), 'served', own.served, 'letter', num(own.letter)) end
 end
-if isKnown then
-  call('ZADD', PROCESSES, num(now + (settings.leaseMs or ${FLEET_DEFAULTS.leaseMs})), me)
-  served = serveCommands(own)
-  if head.leave and served == #ARGV - 1 then
-    call('ZADD', PROCESSES, num(now), me)
-    isDue = true
-    step({ kind = 'tick' })
-  end
-else
-  step({ kind = 'tick' })
-end
+if isLeaving then leave() end
 sendLetters()
 saveClaims()
-saveBegins()
+if openedLedger then openedLedger.saveBegins() end
 saveSpace()
 
-local last, mail = 0, {}
-if isKnown then last, mail = openMail(head.read) end
-for i, letter in ipairs(mail) do mail[i] = quote(letter) end
+for i, text in ipairs(mail) do mail[i] = quote(text) end
 return json({
-  standing = isKnown and 'known' or 'unknown', served = served, last = last, letters = listOf(mail), now = now,
-  next = nextDeadline(), epoch = space.epoch,
+  standing = own and 'known' or 'unknown', served = own and own.served or 0, last = own and own.letter or 0,
+  letters = listOf(mail), now = now, next = nextDeadline(forgetAt), epoch = space.epoch,
   counts = {
     keys = call('HLEN', LATCHES), sessions = call('HLEN', SESSIONS), processes = call('ZCARD', PROCESSES),
   },

@@ -52,8 +52,15 @@ local function findToken(token, key)
   return claim and claim.asked.key == key and claim or nil
 end
 
+-- Returns when the next one is to be forgotten.
 local function forgetSome(countMax)
+  local function first()
+    return tonumber(call('ZRANGE', FORGET, 0, 0, 'WITHSCORES')[2])
+  end
+  local forgetAt = first()
+  if not forgetAt or forgetAt > now then return forgetAt end
   for _, id in ipairs(call('ZRANGEBYSCORE', FORGET, '-inf', num(now), 'LIMIT', 0, countMax)) do forget(claimOf(id)) end
+  return first()
 end
 
 local function remember(claim)
@@ -151,8 +158,7 @@ local function promote(key)
     local id = call('ZRANGE', queue, 0, 0)[1]
     if not id then break end
     if isOver() then
-      call('RPUSH', PENDING, key)
-      return
+      return postpone(key)
     end
     local claim = claimOf(id)
     local owner = claim.owner and sessionOf(claim.owner)

@@ -1,9 +1,6 @@
 /** Lua: how sessions begin, change their connection, and end with all that they hold. */
 
 export const SESSIONS: string = String.raw`
--- The sessions that this step has ended, in the order told: their begins end with them.
-local endedSessions = {}
-
 function LOCKS.open(command)
   local known = sessionOf(command.session)
   -- Ids are minted, so this is the same opening once more.

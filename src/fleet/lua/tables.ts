@@ -40,7 +40,7 @@ end
 
 local CLAIMS, SESSIONS, TOKENS, LATCHES = at('claims'), at('sessions'), at('tokens'), at('latches')
 local KEYSET, DUE, ENDED, FORGET, PROCESSES = at('keys'), at('due'), at('ended'), at('forget'), at('processes')
-local PENDING = at('pending')
+local PENDING, BEGUN_DUE = at('pending'), at('bdue')
 
 -- The space's own fields. Numbers of tickets, fences and orders follow the clock in microseconds, so that they rise even when
 -- Redis has lost its latest writes; they run ahead of it only beyond a million numbers a second.
@@ -66,7 +66,7 @@ local function isOver()
   return work >= workMax
 end
 
-local NUMBERS = { 'now', 'serial', 'ends', 'orders', 'begins', 'callers', 'quarantine' }
+local NUMBERS = { 'now', 'serial', 'ends', 'orders', 'begins', 'callers', 'pending', 'quarantine' }
 
 local function loadSpace()
   local found = call('HMGET', base, 'epoch', unpack(NUMBERS))
@@ -81,7 +81,8 @@ local function loadSpace()
   if space.now and space.now > now then now = space.now end
   space.now = now
   if space.epoch then return end
-  space.serial, space.ends, space.orders, space.begins, space.callers = settings.serialStart or 0, 0, 0, 0, 0
+  space.serial, space.ends, space.orders = settings.serialStart or 0, 0, 0
+  space.begins, space.callers, space.pending = 0, 0, 0
   space.epoch = num(math.floor(now * 1000))
   if (settings.quarantineMs or 0) > 0 then space.quarantine = now + settings.quarantineMs end
   call('HSET', base, 'epoch', space.epoch)
@@ -213,6 +214,11 @@ local function openLatch(key, limit)
   latches[key] = limit or ''
   call('HSET', LATCHES, key, limit and num(limit) or '')
   call('ZADD', KEYSET, 0, key)
+end
+
+-- The key's queue is looked at before anything else is served, by the next call.
+local function postpone(key)
+  space.pending = call('RPUSH', PENDING, key)
 end
 
 local function holdersOf(key)
