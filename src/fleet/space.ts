@@ -5,39 +5,19 @@
 
 import type { Command } from "../core/index.ts";
 import type { SharedSpace, SharedSpaceParts } from "../host/fleet-port.ts";
-import type { Clock } from "../host/ports.ts";
 import type { Timed } from "../host/timers.ts";
 import { CALL_MAX_MS } from "./connector.ts";
 import { FleetError } from "./error.ts";
+import { farewell, type Said } from "./farewell.ts";
 import { Lease, type Moment } from "./lease.ts";
 import { Mailbox } from "./mailbox.ts";
 import { PushWatch } from "./push-watch.ts";
-import type { FleetAnswer, FleetCall, FleetEffect, FleetSettings, Letter, Wake } from "./script.ts";
+import type { FleetAnswer, FleetCall, FleetEffect, Letter, Wake } from "./script.ts";
+import type { FleetSpaceOptions } from "./space-options.ts";
 import { Times } from "./times.ts";
 import { Trouble } from "./trouble.ts";
 
-export interface FleetSpaceOptions {
-  /** Unique for ever. */
-  readonly process: string;
-  readonly clock: Clock;
-  /** Where Redis publishes letters for this process. */
-  readonly channel: string;
-  readonly settings: FleetSettings & { readonly leaseMs: number };
-  /** Nothing is missing for longer than that. */
-  readonly retryMs: number;
-  /** Rejects with a FleetError. */
-  readonly call: (call: FleetCall) => Promise<FleetAnswer>;
-  /** From now on others may have something to tell. */
-  readonly onWaiting: () => void;
-  /** A letter was found that should have been pushed. */
-  readonly onUnheard: () => void;
-  readonly onOver: (space: FleetSpace) => void;
-  readonly onError: (error: unknown, about: { readonly where: string }) => void;
-}
-
-interface Batch {
-  readonly number: number;
-  readonly commands: readonly Command[];
+interface Batch extends Said {
   /** Nothing was due as far as we knew: what it brings was caused by others, and pushed. */
   readonly isPoll: boolean;
 }
@@ -55,14 +35,14 @@ export class FleetSpace implements SharedSpace, Timed {
   deadline: number = Number.POSITIVE_INFINITY;
   slot = -1;
   readonly order: number;
-  readonly process: string;
   readonly #parts: SharedSpaceParts;
   readonly #options: FleetSpaceOptions;
-  readonly #lease: Lease;
   readonly #times = new Times();
-  readonly #mailbox = new Mailbox();
   readonly #pushes = new PushWatch();
-  readonly #startedAt: number;
+  #process = "";
+  #lease: Lease;
+  #mailbox = new Mailbox();
+  #startedAt = 0;
   #inbox: Command[] = [];
   #batch: Batch | undefined;
   #batchLast = 0;
@@ -73,6 +53,8 @@ export class FleetSpace implements SharedSpace, Timed {
   /** Redis has answered: there is a lease. */
   #isKnown = false;
   #isFlushing = false;
+  /** Whoever is known of here has nothing in the space: if Redis forgets this process nothing is lost by it. */
+  #isClean = false;
   /** There is something to fetch that no call on its way may bring. */
   #isPollWanted = false;
   #isOver = false;
@@ -83,10 +65,13 @@ export class FleetSpace implements SharedSpace, Timed {
   constructor(parts: SharedSpaceParts, options: FleetSpaceOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.process = options.process;
     this.#lease = new Lease(options.clock, options.settings.leaseMs);
-    this.#startedAt = options.clock.now();
+    this.#begin();
     this.order = parts.timers.nextOrder();
+  }
+
+  get process(): string {
+    return this.#process;
   }
 
   get name(): string {
@@ -169,26 +154,7 @@ export class FleetSpace implements SharedSpace, Timed {
     await this.#calling;
     if (this.#isOver) return;
     this.#end();
-    if (!this.#isKnown) return;
-    try {
-      // What could not be said before is said now, or never.
-      const batch = this.#batch;
-      if (batch !== undefined) {
-        await this.#options.call({ ...this.#head(), batch: batch.number, commands: batch.commands });
-      }
-      for (let rest: readonly Command[] = this.#inbox, isLeft = false; !isLeft;) {
-        const answer = await this.#options.call({
-          ...this.#head(),
-          batch: ++this.#batchLast,
-          leave: true,
-          commands: rest,
-        });
-        rest = rest.slice(answer.served);
-        isLeft = rest.length === 0 || answer.standing === "unknown";
-      }
-    } catch {
-      // Then the lease ends by itself.
-    }
+    if (this.#isKnown) await farewell(this.#options.call, this.#head(), this.#batch, this.#batchLast, this.#inbox);
   }
 
   get #isQuiet(): boolean {
@@ -210,8 +176,9 @@ export class FleetSpace implements SharedSpace, Timed {
     }
     const isAlarm = now >= this.#alarmAt;
     if (this.#inbox.length === 0 && now < this.#pollAt && !isAlarm && !this.#isPollWanted) return;
-    const commands = this.#inbox.splice(0, BATCH_COMMANDS_MAX);
-    const isPoll = commands.length === 0 && !isAlarm && !this.#isPollWanted;
+    // The first call only joins: whenever it may arrive it does nothing else, and no later one is carried out after the lease.
+    const commands = this.#isKnown ? this.#inbox.splice(0, BATCH_COMMANDS_MAX) : [];
+    const isPoll = this.#isKnown && commands.length === 0 && !isAlarm && !this.#isPollWanted;
     this.#isPollWanted = false;
     this.#batch = { number: ++this.#batchLast, commands, isPoll };
     this.#call(this.#batch);
@@ -231,19 +198,20 @@ export class FleetSpace implements SharedSpace, Timed {
   #head(): Omit<FleetCall, "batch" | "commands"> {
     const { channel, settings } = this.#options;
     const join = !this.#isKnown ? { join: { channel } } : undefined;
-    return { space: this.name, process: this.process, read: this.#mailbox.read, settings, ...join };
+    return { space: this.name, process: this.#process, read: this.#mailbox.read, settings, ...join };
   }
 
   #answered(batch: Batch, sent: Moment, answer: FleetAnswer): void {
     this.#calling = undefined;
     if (this.#isOver || this.#isCutOff()) return;
-    if (answer.standing === "unknown") return this.#cutOff();
+    if (answer.standing === "unknown") return this.#forgotten(batch);
     this.#lease.renewed(sent);
     // An answer that lay about while the process was frozen proves nothing any more.
     if (this.#isCutOff()) return;
     this.#trouble = undefined;
     this.#batch = undefined;
     this.#isKnown = true;
+    if (batch.commands.length > 0) this.#isClean = false;
     this.#epoch = Number(answer.epoch);
     this.#times.heard(sent, answer.serverNow);
     if (answer.served < batch.commands.length) this.#inbox.unshift(...batch.commands.slice(answer.served));
@@ -304,6 +272,7 @@ export class FleetSpace implements SharedSpace, Timed {
     const { receiver, timers } = this.#parts;
     const now = this.#options.clock.now();
     const isWaitingFor = !receiver.isVacant || !this.#isQuiet;
+    if (!isWaitingFor) this.#isClean = true;
     if (isWaitingFor) this.#vacantAt = Number.POSITIVE_INFINITY;
     else this.#vacantAt = Math.min(this.#vacantAt, now + this.#options.settings.leaseMs / 3);
     const isFree = this.#calling === undefined && this.#batch === undefined && isWaitingFor;
@@ -323,8 +292,32 @@ export class FleetSpace implements SharedSpace, Timed {
   #isCutOff(): boolean {
     const isLate = !this.#isKnown && this.#options.clock.now() >= this.#startedAt + JOIN_MAX_MS;
     if (!isLate && !this.#lease.isOver) return false;
+    if (!isLate && this.#isClean && this.#batch === undefined) {
+      this.#begin();
+      return false;
+    }
     this.#cutOff();
     return true;
+  }
+
+  /** Redis does not know this process any more, and has carried nothing out. */
+  #forgotten({ commands }: Batch): void {
+    if (!this.#isClean) return this.#cutOff();
+    this.#inbox.unshift(...commands);
+    this.#batch = undefined;
+    this.#begin();
+    this.#flush();
+    this.#rest();
+  }
+
+  /** Under a new name, of which nobody knows anything yet. */
+  #begin(): void {
+    const { clock, settings, newProcess } = this.#options;
+    this.#process = newProcess(this);
+    this.#lease = new Lease(clock, settings.leaseMs);
+    this.#mailbox = new Mailbox();
+    this.#startedAt = clock.now();
+    this.#isKnown = false;
   }
 
   /** Others may decide about our sessions from now on: nothing more is said in their name. */

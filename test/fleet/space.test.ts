@@ -7,6 +7,7 @@ import { AHEAD_MS, ask, LEASE_MS, RETRY_MS, SpaceWorld, status, turn } from "./s
 async function joined(): Promise<SpaceWorld> {
   const world = new SpaceWorld();
   await world.submit(ask("r0"));
+  await world.answer();
   await world.answer({ letters: [world.letter(status("r0"))] });
   world.told.length = 0;
   return world;
@@ -21,7 +22,7 @@ test("what one turn submits goes in one call, what is submitted while one is und
   expect(world.lastCall.commands).toEqual([ask("r1"), ask("r2")]);
   await world.answer();
   expect(world.lastCall.commands).toEqual([ask("r3"), ask("r4")]);
-  expect(world.calls.map(({ batch }) => batch)).toEqual([1, 2, 3]);
+  expect(world.calls.map(({ batch }) => batch)).toEqual([1, 2, 3, 4]);
 });
 
 test("a call has at most 128 commands, and what it did not serve comes first in the next one", async () => {
@@ -38,10 +39,10 @@ test("a call has at most 128 commands, and what it did not serve comes first in 
 test("a process joins until Redis has answered once, and gives up when it does not", async () => {
   const world = new SpaceWorld();
   await world.submit(ask("r1"));
-  expect(world.lastCall).toMatchObject({ process: "p1", batch: 1, join: { channel: "wake" } });
+  expect(world.lastCall).toMatchObject({ process: "p1", batch: 1, join: { channel: "wake" }, commands: [] });
   await world.fail();
   await world.advance(1000, () => world.fail());
-  expect(world.lastCall).toMatchObject({ batch: 1, join: { channel: "wake" }, commands: [ask("r1")] });
+  expect(world.lastCall).toMatchObject({ batch: 1, join: { channel: "wake" }, commands: [] });
   await world.advance(2999, () => world.fail());
   expect(world.told).toEqual([]);
   await world.advance(10, () => world.fail());
@@ -50,22 +51,34 @@ test("a process joins until Redis has answered once, and gives up when it does n
   expect(world.left).toEqual(["over", "lost"]);
 });
 
+test("what is asked is sent when the process is known: a first call that arrives late does nothing but join", async () => {
+  const world = new SpaceWorld();
+  await world.submit(ask("r1"));
+  await world.answer();
+
+  expect(world.calls).toMatchObject([
+    { batch: 1, join: { channel: "wake" }, commands: [] },
+    { batch: 2, commands: [ask("r1")] },
+  ]);
+  expect(world.lastCall).not.toHaveProperty("join");
+});
+
 test("without an answer the same commands are sent again under the same number, until there is one", async () => {
   const world = await joined();
   await world.submit(ask("r1"));
   await world.fail();
   await world.submit(ask("r2"));
   await world.advance(500, () => world.fail());
-  const repeats = world.calls.slice(2);
+  const repeats = world.calls.slice(3);
   expect(repeats.length).toBeGreaterThan(3);
-  for (const call of repeats) expect(call).toMatchObject({ batch: 2, commands: [ask("r1")] });
+  for (const call of repeats) expect(call).toMatchObject({ batch: 3, commands: [ask("r1")] });
   // One outage is told once.
   expect(world.errors).toHaveLength(1);
   while (world.underWay === undefined) await world.advance(10, turn);
   await world.answer({ letters: [world.letter(status("r1"))] });
 
   expect(world.told).toEqual([status("r1")]);
-  expect(world.lastCall).toMatchObject({ batch: 3, commands: [ask("r2")], read: 2 });
+  expect(world.lastCall).toMatchObject({ batch: 4, commands: [ask("r2")], read: 2 });
 });
 
 test("letters are opened once and in order, however they come", async () => {
@@ -75,7 +88,7 @@ test("letters are opened once and in order, however they come", async () => {
   expect(world.told).toEqual([]);
   world.push(four);
   // What is missing is asked for at once.
-  expect(world.lastCall).toMatchObject({ batch: 2, read: 1, commands: [] });
+  expect(world.lastCall).toMatchObject({ batch: 3, read: 1, commands: [] });
   await world.answer({ letters: [two!, three!] });
   world.push(two);
   world.push(four);
@@ -91,7 +104,7 @@ test("an answer that left before the missing letter was written is followed by a
   const three = world.letter(status("b"));
   world.push(three);
   await world.answer();
-  expect(world.lastCall).toMatchObject({ batch: 3, commands: [] });
+  expect(world.lastCall).toMatchObject({ batch: 4, commands: [] });
 
   await world.answer({ letters: [{ number: 2, effects: [status("a")] }, three] });
   expect(world.told).toEqual([status("a"), status("b")]);
@@ -103,7 +116,7 @@ test("a push that has no letter, or comes before the first answer, is fetched", 
   world.push(world.letter(status("early")));
   expect(world.told).toEqual([]);
   await world.answer();
-  expect(world.lastCall).toMatchObject({ batch: 2, commands: [] });
+  expect(world.lastCall).toMatchObject({ batch: 2, read: 0 });
   await world.answer({ letters: [{ number: 1, effects: [status("early")] }] });
   expect(world.told).toEqual([status("early")]);
 
@@ -130,10 +143,10 @@ test("when nobody listens nothing is asked, and after a while the process leaves
   await world.submit(ask("r1"));
   await world.answer();
   await world.advance(LEASE_MS / 3 - 20);
-  expect(world.calls).toHaveLength(2);
+  expect(world.calls).toHaveLength(3);
   await world.advance(40);
 
-  expect(world.lastCall).toMatchObject({ batch: 3, leave: true, commands: [] });
+  expect(world.lastCall).toMatchObject({ batch: 4, leave: true, commands: [] });
   expect(world.left).toEqual(["idle", "over"]);
   expect(world.told).toEqual([]);
 });
@@ -180,6 +193,42 @@ test("a process that Redis does not know any more is over at once", async () => 
   const world = await joined();
   await world.submit(ask("r1"));
   await world.answer({ standing: "unknown", letters: [] });
+
+  expect(world.told).toEqual(["stopped"]);
+});
+
+test.each(["Redis says so", "the lease is over"])(
+  "a process that had nothing in the space begins anew when it is not known any more: %s",
+  async (how) => {
+    const world = await joined();
+    world.isVacant = true;
+    await world.submit(ask("r1"));
+    await world.answer();
+    if (how === "the lease is over") world.time.skip(LEASE_MS);
+    world.isVacant = false;
+    await world.submit(ask("r2"));
+    if (how === "Redis says so") await world.answer({ standing: "unknown" });
+    expect(world.lastCall).toMatchObject({ process: "p2", read: 0, join: { channel: "wake" }, commands: [] });
+    await world.answer();
+    expect(world.lastCall).toMatchObject({ process: "p2", commands: [ask("r2")] });
+    await world.answer();
+    expect(world.told).toEqual([]);
+
+    // From now on it has.
+    await world.submit(ask("r3"));
+    await world.answer({ standing: "unknown" });
+    expect(world.told).toEqual(["stopped"]);
+  },
+);
+
+test("a process that had nothing in the space is over with its lease while a call is under way: that may still be carried out", async () => {
+  const world = await joined();
+  world.isVacant = true;
+  await world.submit(ask("r1"));
+  await world.answer();
+  world.isVacant = false;
+  await world.submit(ask("r2"));
+  await world.advance(LEASE_MS * 0.9, () => world.fail());
 
   expect(world.told).toEqual(["stopped"]);
 });
@@ -278,9 +327,9 @@ test("leaving says first what could not be said before", async () => {
   await world.submit(ask("r2"));
   const leaving = world.space.leave();
   await turn();
-  expect(world.lastCall).toMatchObject({ batch: 2, commands: [ask("r1")] });
+  expect(world.lastCall).toMatchObject({ batch: 3, commands: [ask("r1")] });
   await world.answer();
-  expect(world.lastCall).toMatchObject({ batch: 3, leave: true, commands: [ask("r2")] });
+  expect(world.lastCall).toMatchObject({ batch: 4, leave: true, commands: [ask("r2")] });
   await world.answer();
   await leaving;
 

@@ -32,6 +32,7 @@ export class SpaceWorld {
   readonly #timers: Timers;
   readonly #pending: Pending[] = [];
   #letterLast = 0;
+  #processLast = 0;
 
   constructor() {
     const { time, told, unavailable } = this;
@@ -52,7 +53,7 @@ export class SpaceWorld {
     this.space = new FleetSpace(
       { name: "s", receiver, timers: this.#timers, limits: {}, quarantineMs: 0, onLost: lost, onIdle: idle },
       {
-        process: "p1",
+        newProcess: () => `p${++this.#processLast}`,
         clock: time,
         channel: "wake",
         settings: { leaseMs: LEASE_MS },
@@ -88,7 +89,7 @@ export class SpaceWorld {
   }
 
   push(letter?: Letter): void {
-    this.space.heard({ space: "s", process: "p1", ...(letter && { letter }) });
+    this.space.heard({ space: "s", process: this.space.process, ...(letter && { letter }) });
   }
 
   async answer(change: Partial<FleetAnswer> = {}): Promise<void> {
