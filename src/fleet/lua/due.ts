@@ -39,7 +39,7 @@ end
 
 -- One at a time, earliest first: what one of them sets free may be due itself. Whether all is done.
 local function serveDue()
-  if not isDue then return true end
+  if not isDue and space.pending == 0 then return true end
   if not sweepProcesses() or not servePending() then return false end
   while not isOver() do
     local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
@@ -49,6 +49,7 @@ local function serveDue()
       promoteAll()
     elseif not due or due > now then
       isDue = space.pending > 0
+      forgottenBy = now
       return not isDue
     else
       serveDeadline(first[1])

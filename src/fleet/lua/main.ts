@@ -48,7 +48,7 @@ local function serveCommands(own)
   own.batch, own.served = head.batch, 0
   if #ARGV == 1 then step({ kind = 'tick' }) end
   for i = 2, #ARGV do
-    if not step(cjson.decode(ARGV[i]), ARGV[i]) then break end
+    if isOver() or not step(cjson.decode(ARGV[i]), ARGV[i]) then break end
     own.served = own.served + 1
   end
 end

@@ -79,7 +79,7 @@ local function remember(claim)
   if not claim.fence and claim.owner then call('ZADD', at('un:' .. claim.owner), num(claim.ticket), claim.id) end
   save(claim)
   while call('ZCARD', ENDED) > limitOf('endedMax') do
-    local over = call('ZRANGEBYSCORE', FORGET, '-inf', num(now), 'LIMIT', 0, 1)[1]
+    local over = call('ZRANGEBYSCORE', FORGET, '-inf', num(forgottenBy), 'LIMIT', 0, 1)[1]
     forget(claimOf(over or call('ZRANGE', ENDED, 0, 0)[1]))
   end
 end

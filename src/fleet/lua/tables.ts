@@ -45,6 +45,8 @@ local PENDING, BEGUN_DUE = at('pending'), at('bdue')
 -- The space's own fields. Numbers of tickets, fences and orders follow the clock in microseconds, so that they rise even when
 -- Redis has lost its latest writes; they run ahead of it only beyond a million numbers a second.
 local space, now
+-- What was to be forgotten up to here is forgotten, whether or not it is still there: first what earlier calls saw, then what is due.
+local forgottenBy
 local work = 0
 -- Whether something may be due that was not there when what is due was last served.
 local isDue = true
@@ -79,6 +81,7 @@ local function loadSpace()
     now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
   end
   if space.now and space.now > now then now = space.now end
+  forgottenBy = space.now or now
   space.now = now
   if space.epoch then return end
   space.serial, space.ends, space.orders = settings.serialStart or 0, 0, 0

@@ -3,12 +3,21 @@
 import { createHash } from "node:crypto";
 import { createClient } from "redis";
 import { SCRIPT } from "../../../src/fleet/lua/index.ts";
-import { decodeAnswer, encodeCall, type FleetAnswer, type FleetCall } from "../../../src/fleet/script.ts";
+import {
+  decodeAnswer,
+  decodeWake,
+  encodeCall,
+  type FleetAnswer,
+  type FleetCall,
+  type Wake,
+} from "../../../src/fleet/script.ts";
 
 export const PREFIX = "test:";
 
 export interface ScriptRunner {
   run(call: FleetCall): Promise<FleetAnswer>;
+  /** Until what it resolves to is called. */
+  subscribe(channel: string, hear: (wake: Wake) => void): Promise<() => Promise<void>>;
   /** A command of Redis' own. */
   send(...args: readonly string[]): Promise<unknown>;
   close(): void;
@@ -23,6 +32,16 @@ export async function openRunner(url: string): Promise<ScriptRunner> {
     run: async (call) => {
       const { keys, args } = encodeCall(PREFIX, call);
       return decodeAnswer(await client.evalSha(hash, { keys: [...keys], arguments: [...args] }));
+    },
+    subscribe: async (channel, hear) => {
+      const listener = client.duplicate();
+      await listener.connect();
+      await listener.subscribe(channel, (message) => hear(decodeWake(message)));
+      return async () => {
+        // What was published before this is answered has arrived.
+        await listener.unsubscribe(channel);
+        listener.destroy();
+      };
     },
     send: (...args) => client.sendCommand([...args]),
     close: () => client.destroy(),
