@@ -5,7 +5,7 @@ import type { Clock, Mint } from "../host/ports.ts";
 import { type Connector, inTime, type Subscription } from "./connector.ts";
 import { FleetError } from "./error.ts";
 import { SCRIPT } from "./lua/index.ts";
-import { LEASE_DEFAULT_MS, pollMs } from "./limits.ts";
+import { FLEET_LIMITS, LEASE_DEFAULT_MS, pollMs } from "./limits.ts";
 import { decodeAnswer, decodeWake, encodeCall, type FleetAnswer, type FleetCall } from "./script.ts";
 import { FleetSpace } from "./space.ts";
 
@@ -79,7 +79,7 @@ export class Fleet implements FleetPort {
       },
       clock,
       channel,
-      settings: { leaseMs: this.#leaseMs, limits, quarantineMs },
+      settings: { leaseMs: this.#leaseMs, limits: { ...FLEET_LIMITS, ...limits }, quarantineMs },
       retryMs: this.#retryMs,
       call: (call) => this.#call(call),
       onWaiting: () => (this.#subscription ??= this.#subscribe(channel)),

@@ -9,6 +9,9 @@ export const LEASE_MAX_MS = 60_000;
 export const RETRY_DEFAULT_MS = 1000;
 export const RETRY_MIN_MS = 50;
 export const RETRY_MAX_MS = 1000;
+/** Lower than those of a server alone: whatever one space does, the others of the same Redis wait for. */
+export const FLEET_LIMITS = { waitersPerKeyMax: 10_000, claimsPerSessionMax: 2000 } as const;
+
 /** Of sessions: shorter than those of a server alone. */
 const HEARTBEAT_DEFAULT_MS = 2000;
 const DEADLINE_DEFAULT_MS = 6000;
