@@ -47,7 +47,7 @@ export interface FleetSettings {
   readonly workMax?: number;
 }
 
-export const FLEET_DEFAULTS = { leaseMs: 10_000, returnMs: 5_000, quarantineMs: 0, workMax: 2_000 } as const;
+export const FLEET_DEFAULTS = { leaseMs: 10_000, returnMs: 5_000, quarantineMs: 0, workMax: 500 } as const;
 
 /** Another process has resumed the session: its old connection is to be closed as taken over, and its end means nothing any more. */
 export interface Moved {
@@ -73,12 +73,15 @@ export interface FleetAnswer {
   readonly nextDeadline: number;
   /** Another one than before: Redis has lost everything. */
   readonly epoch: string;
-  /** Live claims of the space, its sessions, and its processes. */
+  /** What there is in the space after this call. */
   readonly counts: FleetCounts;
 }
 
 export interface FleetCounts {
+  /** With at least one live claim. */
   readonly keys: number;
+  /** Live and remembered ones: as long as there are any, somebody has to call at `nextDeadline`. */
+  readonly claims: number;
   readonly sessions: number;
   readonly processes: number;
 }

@@ -129,6 +129,37 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
   });
 
+  describe("what is left", () => {
+    it("a space that nobody uses is deleted three days later, with what it remembers, and stays while anybody does", async () => {
+      const company = new Company(runner);
+      company.now = undefined;
+      const times = async (): Promise<readonly number[]> => {
+        const keys = (await runner.send("KEYS", `${company.key}*`)) as readonly string[];
+        return Promise.all(keys.map(async (key) => Number(await runner.send("PTTL", key))));
+      };
+      await company.say("a", opening("s"), acquiring("s", "1"), acquiring("@c", "1", { timeoutMs: 0 }));
+      await company.say("a", { kind: "bye", session: "s" });
+      const { counts } = await company.call("a", [], { leave: true });
+      expect(counts).toEqual({ keys: 0, claims: 2, sessions: 0, processes: 0 });
+      const left = await times();
+      expect(left.length).toBe(6);
+      expect(Math.min(...left)).toBeGreaterThan(71 * 3_600_000);
+      expect(await company.say("b", acquiring("@c", "1", { timeoutMs: 0 }))).toMatchObject([
+        { kind: "ended", again: true },
+      ]);
+      expect(new Set(await times())).toEqual(new Set([-1]));
+    });
+
+    it("a space where something is still held stays when the last process goes", async () => {
+      const company = new Company(runner);
+      company.now = undefined;
+      await company.say("a", acquiring("@c", "1"));
+      await company.call("a", [], { leave: true });
+      expect(await runner.send("PTTL", company.key)).toBe(-1);
+      expect(await company.say("b", acquiring("@c", "1"))).toMatchObject([{ kind: "granted" }]);
+    });
+  });
+
   describe("processes", () => {
     it("a process is known as long as its lease, counted from its latest call", async () => {
       const company = new Company(runner, { leaseMs: 1000 });

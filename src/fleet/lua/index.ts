@@ -4,6 +4,7 @@ import { ACQUIRE } from "./acquire.ts";
 import { ATTEMPTS } from "./attempts.ts";
 import { DUE } from "./due.ts";
 import { HOLDING } from "./holding.ts";
+import { IDLE } from "./idle.ts";
 import { LEDGER } from "./ledger.ts";
 import { LETTERS } from "./letters.ts";
 import { MAIN } from "./main.ts";
@@ -26,6 +27,7 @@ export const SCRIPT: string = [
   lazily("ledger", [LEDGER, ATTEMPTS], ["begunOf", "saveBegun", "saveBegins", "dropBegins", "serveBegunDue"]),
   lazily("life", [SESSIONS, SWEEP], ["lose", "sweep"]),
   DUE,
+  lazily("idle", [IDLE], ["expireIfIdle", "awaken"]),
   MAIN,
 ].join("");
 

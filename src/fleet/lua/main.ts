@@ -61,6 +61,7 @@ local function findOwn()
     own.batch, own.served, own.letter = tonumber(found[1] or nil), tonumber(found[2] or 0), tonumber(found[3] or 0)
   elseif head.join then
     call('HSET', own.key, 'channel', head.join.channel)
+    if space.idle then idle().awaken() end
   else
     return nil
   end
@@ -91,6 +92,7 @@ if isLeaving then leave() end
 sendLetters()
 saveClaims()
 if openedLedger then openedLedger.saveBegins() end
+if isLeaving and not head.now then idle().expireIfIdle() end
 saveSpace()
 
 for i, text in ipairs(mail) do mail[i] = quote(text) end
@@ -98,7 +100,8 @@ return json({
   standing = own and 'known' or 'unknown', served = own and own.served or 0, last = own and own.letter or 0,
   letters = listOf(mail), now = now, next = nextDeadline(forgetAt), epoch = space.epoch,
   counts = {
-    keys = call('HLEN', LATCHES), sessions = call('HLEN', SESSIONS), processes = call('ZCARD', PROCESSES),
+    keys = call('HLEN', LATCHES), claims = call('HLEN', CLAIMS), sessions = call('HLEN', SESSIONS),
+    processes = call('ZCARD', PROCESSES),
   },
 })
 `;

@@ -68,7 +68,7 @@ local function isOver()
   return work >= workMax
 end
 
-local NUMBERS = { 'now', 'serial', 'ends', 'orders', 'begins', 'callers', 'pending', 'quarantine' }
+local NUMBERS = { 'now', 'serial', 'ends', 'orders', 'begins', 'callers', 'pending', 'quarantine', 'idle' }
 
 local function loadSpace()
   local found = call('HMGET', base, 'epoch', unpack(NUMBERS))

@@ -101,7 +101,7 @@ export class SpaceWorld {
       serverNow: this.time.now() + AHEAD_MS,
       nextDeadline: Number.POSITIVE_INFINITY,
       epoch: "17",
-      counts: { keys: 0, sessions: 0, processes: 1 },
+      counts: { keys: 0, claims: 0, sessions: 0, processes: 1 },
       ...change,
     });
     await turn();
