@@ -40,6 +40,7 @@ export class Fleet implements FleetPort {
   #subscription: Subscription | undefined;
   #answeredAt = Number.NEGATIVE_INFINITY;
   #durable = false;
+  #isAway = false;
   /** Whether this Redis may be used at all. */
   #isInspected: boolean;
 
@@ -109,13 +110,27 @@ export class Fleet implements FleetPort {
   async #call(call: FleetCall): Promise<FleetAnswer> {
     if (!this.#isInspected) await this.ready();
     const { keys, args } = encodeCall(this.#prefix, call);
-    const reply = await this.#options.connector.run({ script: SCRIPT, keys, args });
+    const reply = await this.#run(keys, args);
     this.#answeredAt = this.#options.clock.now();
     try {
       return decodeAnswer(reply);
     } catch {
       // What could not be read is not shown: it may have tokens in it.
       throw new FleetError("broken", "the script gave an answer that cannot be read");
+    }
+  }
+
+  /** An outage is told of once, however many spaces there are. */
+  async #run(keys: readonly string[], args: readonly string[]): Promise<string> {
+    try {
+      const reply = await this.#options.connector.run({ script: SCRIPT, keys, args });
+      this.#isAway = false;
+      return reply;
+    } catch (error) {
+      const isOutage = error instanceof FleetError && error.isPassing;
+      if (isOutage && !this.#isAway) this.#options.onError(error, { where: "fleet" });
+      this.#isAway = isOutage;
+      throw error;
     }
   }
 

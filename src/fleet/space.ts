@@ -232,7 +232,6 @@ export class FleetSpace implements SharedSpace, Timed {
     if (!(error instanceof FleetError) || !error.isPassing) return this.#break(error);
     if (this.#trouble === undefined) {
       this.#trouble = new Trouble(now);
-      this.#options.onError(error, { where: "fleet" });
     }
     this.#trouble.failed(now);
     if (!this.#isCutOff()) this.#rest();

@@ -34,8 +34,8 @@ class TcpConnector implements Connector {
 
   constructor(url: string) {
     this.#url = url;
-    this.#commands = new Line(() => this.#open(() => this.#commands.lost()));
-    this.#listening = new Line(() => this.#open(() => this.#interrupted()));
+    this.#commands = new Line(() => this.#open((link) => this.#commands.lost(link)));
+    this.#listening = new Line(() => this.#open((link) => this.#interrupted(link)));
   }
 
   async run({ script, keys, args }: ScriptCall): Promise<string> {
@@ -58,9 +58,9 @@ class TcpConnector implements Connector {
 
   subscribe(channel: string, listener: Listener): Subscription {
     this.#listeners.set(channel, listener);
-    this.#listen([channel]).catch(() => this.#interrupted());
+    this.#listen([channel]).catch(() => this.#interrupted(this.#listening.current));
     return {
-      renew: () => this.#interrupted(),
+      renew: () => this.#interrupted(this.#listening.current),
       close: () => {
         this.#listeners.delete(channel);
         this.#listening.current?.unsubscribe(channel).catch(() => undefined);
@@ -82,7 +82,7 @@ class TcpConnector implements Connector {
       return await inTime(link.send(firstKey, args));
     } catch (error) {
       // Silence may mean that the other end is gone without a word: the next call does not wait for the same connection.
-      if (error instanceof FleetError && error.code === "unreachable") this.#commands.lost();
+      if (error instanceof FleetError && error.code === "unreachable") this.#commands.lost(link);
       throw error;
     }
   }
@@ -91,7 +91,7 @@ class TcpConnector implements Connector {
     if (!isReply(error)) return silence(error);
     const understood = replyError(error.message);
     // A master that became a replica: its address may lead to the new master by now.
-    if (understood.code === "replica") this.#commands.lost();
+    if (understood.code === "replica") this.#commands.lost(this.#commands.current);
     return understood;
   }
 
@@ -107,19 +107,20 @@ class TcpConnector implements Connector {
   }
 
   /** The connection that listens is lost, or does not do: a new one, soon. */
-  #interrupted(): void {
-    this.#listening.lost();
+  #interrupted(link: Link | undefined): void {
+    if (link !== undefined && link !== this.#listening.current) return;
+    this.#listening.lost(link);
     if (this.#isClosed || this.#listeners.size === 0 || this.#retry !== undefined) return;
     this.#retry = setTimeout(
       () => {
         this.#retry = undefined;
-        this.#listen([...this.#listeners.keys()]).catch(() => this.#interrupted());
+        this.#listen([...this.#listeners.keys()]).catch(() => this.#interrupted(this.#listening.current));
       },
       backoffMs(this.#failures++),
     );
   }
 
-  async #open(onLost: () => void): Promise<Link> {
+  async #open(onLost: (link: Link) => void): Promise<Link> {
     if (this.#isClosed) throw new FleetError("unreachable", "the connection to Redis is closed");
     const redis = await loadRedis();
     const link = await openClient(redis, this.#url, onLost);
@@ -142,21 +143,21 @@ class Line {
   }
 
   open(): Promise<Link> {
-    if (this.current?.isOpen === false) this.lost();
+    if (this.current?.isOpen === false) this.lost(this.current);
     return (this.#opening ??= this.#start());
   }
 
-  lost(): void {
-    const { current } = this;
-    if (current === undefined) return;
+  /** One that has been replaced already changes nothing any more. */
+  lost(link: Link | undefined): void {
+    if (link === undefined || link !== this.current) return;
     this.current = undefined;
     this.#opening = undefined;
-    current.destroy();
+    link.destroy();
   }
 
   close(): void {
     this.#isClosed = true;
-    this.lost();
+    this.lost(this.current);
   }
 
   async #start(): Promise<Link> {
@@ -182,16 +183,9 @@ async function loadRedis(): Promise<Redis> {
 }
 
 /** Reconnecting is ours: a command that waited in a queue of the client would be sent when nobody believes in it any more. */
-async function openClient({ createClient }: Redis, url: string, onLost: () => void): Promise<Link> {
+async function openClient({ createClient }: Redis, url: string, onLost: (link: Link) => void): Promise<Link> {
   const client = createClient({ url, ...clientOptions(false) });
-  client.on("error", onLost);
-  try {
-    await inTime(client.connect());
-  } catch (error) {
-    client.destroy();
-    throw error;
-  }
-  return {
+  const link: Link = {
     get isOpen() {
       return client.isReady;
     },
@@ -200,6 +194,14 @@ async function openClient({ createClient }: Redis, url: string, onLost: () => vo
     unsubscribe: (channel) => client.unsubscribe(channel),
     destroy: () => client.destroy(),
   };
+  client.on("error", () => onLost(link));
+  try {
+    await inTime(client.connect());
+    return link;
+  } catch (error) {
+    client.destroy();
+    throw error;
+  }
 }
 
 /** Its connections to single masters come and go while the others work on, so here the client reconnects. */

@@ -5,9 +5,10 @@ import type { Switchboard } from "./switchboard.ts";
 
 export function gaugesOf(boards: ReadonlyMap<string, Switchboard>, sockets: number): Gauges {
   const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, attempts: 0, calls: 0 };
-  for (const { port, calls } of boards.values()) {
+  for (const { port, calls, sessions } of boards.values()) {
     const counts = port.counts();
-    totals.sessions += counts?.sessions ?? 0;
+    // A space that is shared with other processes is not this one's to count: its own sessions are.
+    totals.sessions += counts?.sessions ?? sessions.count;
     totals.keys += counts?.keys ?? 0;
     totals.holding += counts?.holding ?? 0;
     totals.waiting += counts?.waiting ?? 0;

@@ -37,6 +37,11 @@ export class Sessions {
     this.#submit = submit;
   }
 
+  /** Sessions that have a connection here, or are about to. */
+  get count(): number {
+    return this.#seats.size;
+  }
+
   get isEmpty(): boolean {
     return this.#seats.size === 0;
   }

@@ -72,8 +72,6 @@ test("without an answer the same commands are sent again under the same number, 
   const repeats = world.calls.slice(3);
   expect(repeats.length).toBeGreaterThan(3);
   for (const call of repeats) expect(call).toMatchObject({ batch: 3, commands: [ask("r1")] });
-  // One outage is told once.
-  expect(world.errors).toHaveLength(1);
   while (world.underWay === undefined) await world.advance(10, turn);
   await world.answer({ letters: [world.letter(status("r1"))] });
 

@@ -139,3 +139,12 @@ test("a drain leaves each space, after the last that was to be said there", asyn
   ]);
   expect(world.spaces.map(({ submitted }) => submitted.at(-1)?.kind)).toEqual(["drop", "drop"]);
 });
+
+test("metrics count the sessions that are connected here", async () => {
+  const world = new FleetWorld();
+  world.session();
+  world.session();
+  const told = await (await world.request("GET", "/metrics")).text();
+
+  expect(told).toContain("latchkey_sessions 2\n");
+});
