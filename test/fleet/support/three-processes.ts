@@ -67,7 +67,11 @@ function isAsking(command: Command): command is Asking {
 }
 
 function isFor(effect: FleetEffect, command: Command): boolean {
-  return "from" in command && "request" in effect && effect.to === command.from && effect.request === command.request;
+  if (!("from" in command && "request" in effect)) return false;
+  if (effect.to !== command.from || effect.request !== command.request) return false;
+  return (
+    effect.kind === "refused" || !isAsking(command) || ABOUT_BEGINS.has(effect.kind) === (command.kind === "begin")
+  );
 }
 
 const ABOUT_BEGINS: ReadonlySet<string> = new Set([
