@@ -2,6 +2,7 @@
 
 import type { FleetPort, SharedSpaceParts } from "../host/fleet-port.ts";
 import type { Clock, Mint } from "../host/ports.ts";
+import { SPACE_DEFAULT } from "../protocol/names.ts";
 import { type Connector, inTime, type Subscription } from "./connector.ts";
 import { FleetError } from "./error.ts";
 import { SCRIPT } from "./lua/index.ts";
@@ -92,9 +93,10 @@ export class Fleet implements FleetPort {
   }
 
   async isAvailable(): Promise<boolean> {
-    if (this.#options.clock.now() < this.#answeredAt + FRESH_MS) return true;
+    if (!this.#isAway && this.#options.clock.now() < this.#answeredAt + FRESH_MS) return true;
     try {
-      await inTime(this.ready(), ASK_MAX_MS);
+      // A Redis that is full, or a replica by now, tells of itself all the same: what it refused last it has to do again.
+      await inTime<unknown>(this.#isAway ? this.#call(this.#nothing()) : this.ready(), ASK_MAX_MS);
       return true;
     } catch {
       return false;
@@ -108,7 +110,6 @@ export class Fleet implements FleetPort {
   }
 
   async #call(call: FleetCall): Promise<FleetAnswer> {
-    if (!this.#isInspected) await this.ready();
     const { keys, args } = encodeCall(this.#prefix, call);
     const reply = await this.#run(keys, args);
     this.#answeredAt = this.#options.clock.now();
@@ -123,6 +124,7 @@ export class Fleet implements FleetPort {
   /** An outage is told of once, however many spaces there are. */
   async #run(keys: readonly string[], args: readonly string[]): Promise<string> {
     try {
+      if (!this.#isInspected) await this.ready();
       const reply = await this.#options.connector.run({ script: SCRIPT, keys, args });
       this.#isAway = false;
       return reply;
@@ -132,6 +134,11 @@ export class Fleet implements FleetPort {
       this.#isAway = isOutage;
       throw error;
     }
+  }
+
+  /** A call of nobody: it is served like any other, and nothing comes of it. */
+  #nothing(): FleetCall {
+    return { space: SPACE_DEFAULT, process: this.#options.mint.token(), batch: 1, read: 0, commands: [] };
   }
 
   #subscribe(channel: string): Subscription {
