@@ -278,6 +278,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
       company.pass(999);
       await company.say("b");
       company.pass(1);
+      expect((await company.call("dead", [acquiring("d0", "2")])).standing).toBe("unknown");
       const told: string[][] = [];
       for (let done = false; !done;) {
         const answer = await company.call("b", []);

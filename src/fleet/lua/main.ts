@@ -56,7 +56,10 @@ end
 -- What there is about this process; nil when nobody knows it.
 local function findOwn()
   local own = { key = at('p:' .. me), served = 0, letter = 0 }
-  if call('ZSCORE', PROCESSES, me) then
+  local leaseEnd = tonumber(call('ZSCORE', PROCESSES, me) or nil)
+  -- One whose end has only begun is over all the same.
+  if leaseEnd and leaseEnd <= now then return nil end
+  if leaseEnd then
     local found = call('HMGET', own.key, 'batch', 'served', 'letter')
     own.batch, own.served, own.letter = tonumber(found[1] or nil), tonumber(found[2] or 0), tonumber(found[3] or 0)
   elseif head.join then

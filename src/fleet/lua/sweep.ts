@@ -3,49 +3,81 @@
 import { FLEET_DEFAULTS } from "../script.ts";
 
 export const SWEEP: string = String.raw`
--- Whether all is done. Every session's waiting claims leave before any holding ends: no key is handed to a session of the same process.
-local function sweepSessions(ids, leaseEnd, touched)
-  for _, id in ipairs(ids) do
+-- So many are looked at together: a call may stop after any of them, and the next one goes on from there.
+local SWEPT_TOGETHER = 100
+
+-- Every session's waiting claims leave before any holding ends: no key is handed to a session of the same process. Whether all is done.
+local function sweepWaiting(process, touched)
+  local own = at('p:' .. process)
+  local sweptTo = call('HGET', own, 'swept') or '-inf'
+  while sweptTo ~= 'all' do
     if isOver() then return false end
-    local session = sessionOf(id)
-    if session.graceMs == 0 then endWaiting(session, 'dropped', touched) end
-  end
-  for _, id in ipairs(ids) do
-    if isOver() then return false end
-    local session = sessionOf(id)
-    if session.graceMs == 0 then
-      endHoldings(session, 'dropped', touched, false)
-      closeSession(session, 'dropped')
-    else
-      call('ZREM', at('ps:' .. session.process), id)
-      if not session.deadline then
-        setSessionDeadline(session, leaseEnd + session.graceMs)
-        saveSession(session)
-      end
+    local found = call(
+      'ZRANGEBYSCORE', at('ps:' .. process), '(' .. sweptTo, '+inf', 'WITHSCORES', 'LIMIT', 0, SWEPT_TOGETHER
+    )
+    if not found[1] then sweptTo = 'all' end
+    for i = 1, #found, 2 do
+      if isOver() then break end
+      local session = sessionOf(found[i])
+      if session.graceMs == 0 then endWaiting(session, 'dropped', touched) end
+      work = work + 1
+      sweptTo = found[i + 1]
     end
+    call('HSET', own, 'swept', sweptTo)
   end
   return true
 end
 
--- Callers that waited there may turn up elsewhere, under the same request id.
+local function sweepSession(session, leaseEnd, touched)
+  work = work + 1
+  if session.graceMs == 0 then
+    endHoldings(session, 'dropped', touched, false)
+    return closeSession(session, 'dropped')
+  end
+  call('ZREM', at('ps:' .. session.process), session.id)
+  if session.deadline then return end
+  setSessionDeadline(session, leaseEnd + session.graceMs)
+  saveSession(session)
+end
+
+-- Whether all is done.
+local function sweepSessions(process, leaseEnd, touched)
+  while true do
+    local ids = call('ZRANGE', at('ps:' .. process), 0, SWEPT_TOGETHER - 1)
+    if not ids[1] then return true end
+    for _, id in ipairs(ids) do
+      if isOver() then return false end
+      sweepSession(sessionOf(id), leaseEnd, touched)
+    end
+  end
+end
+
+-- Callers that waited there may turn up elsewhere, under the same request id. Whether all is done.
 local function orphanCallers(process, leaseEnd)
   local due = num(leaseEnd + (settings.returnMs or ${FLEET_DEFAULTS.returnMs}))
-  for _, member in ipairs(call('SMEMBERS', at('pw:' .. process))) do
-    local id = string.sub(member, 2)
-    local isClaim = string.sub(member, 1, 1) == 'c'
-    local item = isClaim and claimOf(id) or ledger().begunOf(id)
-    item.isOrphan = true
-    call('ZADD', isClaim and DUE or BEGUN_DUE, due, pad(tonumber(id)) .. 'o')
-    if isClaim then save(item) else ledger().saveBegun(item) end
+  while not isOver() do
+    local members = call('SPOP', at('pw:' .. process), SWEPT_TOGETHER)
+    if not members[1] then return true end
+    for _, member in ipairs(members) do
+      local id = string.sub(member, 2)
+      local isClaim = string.sub(member, 1, 1) == 'c'
+      local item = isClaim and claimOf(id) or ledger().begunOf(id)
+      item.isOrphan = true
+      work = work + 1
+      call('ZADD', isClaim and DUE or BEGUN_DUE, due, pad(tonumber(id)) .. 'o')
+      if isClaim then save(item) else ledger().saveBegun(item) end
+    end
   end
+  return false
 end
 
 -- The process is over, since its lease is. What is left of this for the next call comes there before anything else.
 local function sweep(process, leaseEnd)
   local touched = {}
-  local isDone = sweepSessions(call('ZRANGE', at('ps:' .. process), 0, -1), leaseEnd, touched)
+  local isDone = sweepWaiting(process, touched)
+    and sweepSessions(process, leaseEnd, touched)
+    and orphanCallers(process, leaseEnd)
   if isDone then
-    orphanCallers(process, leaseEnd)
     call('ZREM', PROCESSES, process)
     call('UNLINK', at('p:' .. process), at('mail:' .. process), at('ps:' .. process), at('pw:' .. process))
     promoteKeys(touched)

@@ -31,7 +31,9 @@ local DEFAULTS = { ${DEFAULTS} }
 local workMax = settings.workMax or ${FLEET_DEFAULTS.workMax}
 
 local function limitOf(name)
-  return limits[name] or DEFAULTS[name]
+  local limit = limits[name] or DEFAULTS[name]
+  -- Infinity has no text in JSON.
+  return type(limit) == 'number' and limit or math.huge
 end
 
 local function at(name)
