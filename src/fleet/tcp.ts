@@ -1,20 +1,9 @@
 /** Redis over TCP, with the package `redis`; a Redis Cluster too. */
 
-import type * as RedisPackage from "redis";
-import { backoffMs, CALL_MAX_MS, type Connector, inTime, inspected, type Inspection, Scripts } from "./connector.ts";
+import { backoffMs, type Connector, inTime, inspected, type Inspection, Scripts } from "./connector.ts";
 import type { Listener, ScriptCall, Subscription } from "./connector.ts";
 import { FleetError, replyError, silence } from "./error.ts";
-
-type Redis = typeof RedisPackage;
-
-/** One connection, or one client of a cluster. */
-interface Link {
-  readonly isOpen: boolean;
-  send(firstKey: string | undefined, args: readonly string[]): Promise<unknown>;
-  subscribe(channel: string, listener: (text: string) => void): Promise<void>;
-  unsubscribe(channel: string): Promise<void>;
-  destroy(): void;
-}
+import { type Link, loadRedis, openClient, openCluster } from "./tcp-links.ts";
 
 /** `redis://` or `rediss://`. Nothing is connected before the first call. */
 export function connectTcp(url: string): Connector {
@@ -27,7 +16,8 @@ class TcpConnector implements Connector {
   readonly #commands: Line;
   readonly #listening: Line;
   readonly #listeners: Map<string, Listener> = new Map();
-  #isCluster: boolean | undefined;
+  /** Where the masters of a cluster were found; empty where there is none. */
+  readonly #masters: Set<string> = new Set();
   #failures = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #isClosed = false;
@@ -123,11 +113,13 @@ class TcpConnector implements Connector {
   async #open(onLost: (link: Link) => void): Promise<Link> {
     if (this.#isClosed) throw new FleetError("unreachable", "the connection to Redis is closed");
     const redis = await loadRedis();
+    // Any master of a cluster leads to the others, also when the one that was named is away.
+    if (this.#masters.size > 0) return openCluster(redis, this.#url, this.#masters);
     const link = await openClient(redis, this.#url, onLost);
-    this.#isCluster ??= /^cluster_enabled:1/m.test(String(await inTime(link.send(undefined, ["INFO", "cluster"]))));
-    if (!this.#isCluster) return link;
+    const told = String(await inTime(link.send(undefined, ["INFO", "cluster"])));
+    if (!/^cluster_enabled:1/m.test(told)) return link;
     link.destroy();
-    return openCluster(redis, this.#url);
+    return openCluster(redis, this.#url, this.#masters);
   }
 }
 
@@ -171,79 +163,6 @@ class Line {
       throw silenceUnlessReply(error);
     }
   }
-}
-
-/** The package is optional: whoever has no fleet does not need it. */
-async function loadRedis(): Promise<Redis> {
-  try {
-    return await import("redis");
-  } catch {
-    throw new FleetError("unsuitable", "a fleet over TCP needs the package redis: npm install redis");
-  }
-}
-
-/** Reconnecting is ours: a command that waited in a queue of the client would be sent when nobody believes in it any more. */
-async function openClient({ createClient }: Redis, url: string, onLost: (link: Link) => void): Promise<Link> {
-  const client = createClient({ url, ...clientOptions(false) });
-  const link: Link = {
-    get isOpen() {
-      return client.isReady;
-    },
-    send: (_firstKey, args) => client.sendCommand(args),
-    subscribe: (channel, listener) => client.subscribe(channel, listener),
-    unsubscribe: (channel) => client.unsubscribe(channel),
-    destroy: () => client.destroy(),
-  };
-  client.on("error", () => onLost(link));
-  try {
-    await inTime(client.connect());
-    return link;
-  } catch (error) {
-    client.destroy();
-    throw error;
-  }
-}
-
-/** Its connections to single masters come and go while the others work on, so here the client reconnects. */
-async function openCluster({ createCluster }: Redis, url: string): Promise<Link> {
-  const { username, password, protocol } = new URL(url);
-  const credentials = {
-    ...(username !== "" && { username: decodeURIComponent(username) }),
-    ...(password !== "" && { password: decodeURIComponent(password) }),
-  };
-  const { RESP, socket, ...others } = clientOptions(backoffMs);
-  const tls = protocol === "rediss:" ? { tls: true } : undefined;
-  const defaults = {
-    ...others,
-    ...credentials,
-    socket: { ...socket, ...tls } as RedisPackage.RedisClientOptions["socket"] & object,
-  };
-  const cluster = createCluster({ RESP, rootNodes: [{ url }], defaults });
-  cluster.on("error", () => undefined);
-  try {
-    await inTime(cluster.connect());
-  } catch (error) {
-    cluster.destroy();
-    throw error;
-  }
-  return {
-    get isOpen() {
-      return cluster.isOpen;
-    },
-    send: (firstKey, args) => cluster.sendCommand(firstKey, false, [...args]),
-    subscribe: (channel, listener) => cluster.subscribe(channel, listener),
-    unsubscribe: (channel) => cluster.unsubscribe(channel),
-    destroy: () => cluster.destroy(),
-  };
-}
-
-function clientOptions(reconnectStrategy: false | ((failures: number) => number)) {
-  return {
-    RESP: 2,
-    disableOfflineQueue: true,
-    disableClientInfo: true,
-    socket: { connectTimeout: CALL_MAX_MS, reconnectStrategy },
-  } as const;
 }
 
 function isReply(error: unknown): error is Error {
