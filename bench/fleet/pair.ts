@@ -32,21 +32,15 @@ async function compare(
   turns: Turns,
   findings: Findings,
 ): Promise<void> {
-  await using stack = new AsyncDisposableStack();
-  const bare: Subject = { name: "two PINGs", once: () => timed(async () => [await ping(), await ping()]) };
-  const subjects: Subject[] = [bare];
   const counts: Cell[][] = [["2", "–"]];
+  for (const contender of contenders) counts.push(await countPair(site, contender));
+  await using stack = new AsyncDisposableStack();
+  const subjects: Subject[] = [{ name: "two PINGs", once: () => timed(async () => [await ping(), await ping()]) }];
   for (const contender of contenders) {
     const party = await openParty(contender, 1);
     stack.defer(() => party.close());
     const client = party.clients[0]!;
-    const once = (): Promise<number> => timed(() => pair(client, contender.name));
-    await once();
-    const { roundTrips, redisMs } = await site.meter.spent(async () => {
-      for (let i = 0; i < COUNTED; i++) await once();
-    });
-    counts.push([roundTrips / COUNTED, (redisMs * 1000) / COUNTED]);
-    subjects.push({ name: contender.name, once });
+    subjects.push({ name: contender.name, once: () => timed(() => pair(client, contender.name)) });
   }
   const times = await takeTurns(subjects, turns);
   findings.table(`an acquire and a release of a free key, ${where}`, [
@@ -63,6 +57,19 @@ async function compare(
     const isOurs = /fleet/.test(name);
     if (isOurs) findings.target(`round trips of a pair, ${name} ${where}`, Number(counts[index]?.[0]), ROUND_TRIPS_MAX);
   }
+}
+
+/** With nobody else there, who polls now and then: round trips and µs of Redis. */
+async function countPair({ meter }: Site, contender: Contender): Promise<Cell[]> {
+  const party = await openParty(contender, 1);
+  const client = party.clients[0]!;
+  const once = (): Promise<void> => pair(client, contender.name);
+  await once();
+  const { roundTrips, redisMs } = await meter.spent(async () => {
+    for (let i = 0; i < COUNTED; i++) await once();
+  });
+  await party.close();
+  return [roundTrips / COUNTED, (redisMs * 1000) / COUNTED];
 }
 
 async function pair(client: BenchClient, key: string): Promise<void> {
