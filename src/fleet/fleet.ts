@@ -25,7 +25,7 @@ export interface FleetOptions {
   readonly isTrusted?: boolean;
 }
 
-export const PREFIX_DEFAULT = "latchkey:";
+const PREFIX_DEFAULT = "latchkey:";
 
 /** Whoever asks whether Redis is there is not told what was true longer ago than this. */
 const FRESH_MS = 500;
