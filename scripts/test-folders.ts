@@ -4,6 +4,7 @@ export const TEST_FOLDERS = {
   simulation: ["simulation"],
   conformance: ["conformance"],
   "stand-ins": ["stand-ins"],
+  fleet: ["fleet"],
   workers: ["workers"],
   "workers-inside": ["workers/inside"],
   docs: ["docs", "examples"],

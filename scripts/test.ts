@@ -39,6 +39,7 @@ const steps: readonly Step[] = [
   { name: "simulation", run: [vitest("node", "simulation")], tests: "simulation" },
   { name: "package", run: ["npm run check:package"], alone: true },
   { name: "conformance", run: [vitest("node", "conformance")], tests: "conformance", alone: true },
+  { name: "fleet", run: [vitest("node", "fleet")], tests: "fleet", alone: true },
   { name: "workers", run: [vitest("node", "workers")], tests: "workers", alone: true },
   { name: "stand-ins", run: [vitest("node", "stand-ins")], tests: "stand-ins" },
   {
