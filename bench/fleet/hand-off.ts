@@ -41,9 +41,10 @@ export async function measureHandOffs(site: Site, turns: Turns, findings: Findin
       `${ratioMin.toFixed(2)}–${ratioMax.toFixed(2)}`,
     ]),
   ]);
-  for (const { name, ratio } of times.slice(1)) {
-    findings.target(`a hand-off, ${name} ÷ publish and back`, ratio, BARE_RATIO_MAX);
-  }
+  findings.target("a hand-off from server to server ÷ publish and back", times[1]?.ratio ?? Number.NaN, BARE_RATIO_MAX);
+  findings.note(
+    "the two programs share the process of the benchmark: their figure is the work of both, and of HTTP between them and themselves",
+  );
 
   const many = await lineOf(servers, MANY);
   await compareLengths(site, few, many, turns, findings);
