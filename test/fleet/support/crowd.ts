@@ -10,7 +10,7 @@
 import { appendFileSync } from "node:fs";
 import process from "node:process";
 import { createInterface } from "node:readline";
-import { type Client, connect } from "../../../src/client/index.ts";
+import { type Client, connect, type WebSocketConstructor } from "../../../src/client/index.ts";
 
 const [url = "", name = "", count = "", key = "", log = ""] = process.argv.slice(2);
 const HOLD_MS = 1;
@@ -61,7 +61,7 @@ function write(...words: readonly (string | number)[]): void {
 }
 
 /** A WebSocket that notes which place in the queue its session was told. */
-function observed(member: string): typeof WebSocket {
+function observed(member: string): WebSocketConstructor {
   return class extends WebSocket {
     constructor(address: string, protocols: string[]) {
       super(address, protocols);
