@@ -1,6 +1,7 @@
 /** A runtime whose servers keep their locks in a Redis, and how it differs then. */
 
 import { basename } from "node:path";
+import { FLEET_LIMITS } from "../../../src/fleet/limits.ts";
 import type { FleetChoices } from "../../../src/options.ts";
 import type { Runtime } from "../../conformance/runtimes.ts";
 
@@ -12,6 +13,8 @@ export function inFleet(runtime: Runtime, redis: FleetChoices["redis"], leaseMs 
     pingMs: 2000,
     deadlineMs: 6000,
     hasAdapters: false,
+    waitersMax: FLEET_LIMITS.waitersPerKeyMax,
+    claimsPerSessionMax: FLEET_LIMITS.claimsPerSessionMax,
     leaseMs,
     env: (folder) => ({ ...whereIs(redis), LATCHKEY_LEASE: `${leaseMs}ms`, LOCK_PREFIX: `${basename(folder)}:` }),
   };
