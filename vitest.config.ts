@@ -8,7 +8,7 @@ export default defineConfig({
       project("unit", 5_000),
       project("simulation", 180_000),
       project("conformance", 30_000),
-      project("stand-ins", 30_000),
+      project("processes", 30_000),
       project("fleet", 300_000),
       project("docs", 30_000),
       project("workers", 60_000, "test/workers/*.test.ts"),

@@ -3,7 +3,7 @@ export const TEST_FOLDERS = {
   unit: ["core", "protocol", "host", "stores", "client", "hono", "cli", "runtimes", "bench"],
   simulation: ["simulation"],
   conformance: ["conformance"],
-  "stand-ins": ["stand-ins"],
+  processes: ["stand-ins", "load-generators"],
   fleet: ["fleet"],
   workers: ["workers"],
   "workers-inside": ["workers/inside"],

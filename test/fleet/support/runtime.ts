@@ -21,7 +21,7 @@ export function inFleet(runtime: Runtime, redis: FleetChoices["redis"], leaseMs 
 }
 
 /** The settings that name a Redis. */
-export function whereIs(redis: FleetChoices["redis"]): Readonly<Record<string, string>> {
+function whereIs(redis: FleetChoices["redis"]): Readonly<Record<string, string>> {
   const place =
     typeof redis === "string"
       ? { REDIS_URL: redis }
