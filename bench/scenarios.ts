@@ -142,7 +142,7 @@ export function fullRun(choices: Choices): Run {
       storm(choices.sessions ?? 10_000),
       reconnect(choices.sessions ?? 10_000),
     ],
-    rounds: 5,
+    rounds: 3,
     sliceMs: 300,
   };
 }

@@ -22,28 +22,39 @@ export interface Latchkey extends Embedded {
 // — serve —
 
 export async function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  refuseDeploy();
-  return startServer(options, openSqlite, (core, hostname, port) => {
+  checkDeploy(options);
+  // Whatever is asked for, there the world is let in; so the server needs keys.
+  const open = isOnDeploy() ? { ...options, hostname: "0.0.0.0" } : options;
+  return startServer(open, openSqlite, (core, hostname, port) => {
     const aborter = new AbortController();
     // Whoever starts the server prints its address; without `onListen` Deno prints one as well.
     const server = Deno.serve({ hostname, port, signal: aborter.signal, onListen: () => {} }, wire(core));
-    return { port: server.addr.port, stop: () => server.shutdown(), abort: () => aborter.abort() };
+    // Deno Deploy has an address of its own for what is served, whatever is asked for.
+    return { port: server.addr.port ?? port, stop: () => server.shutdown(), abort: () => aborter.abort() };
   });
 }
 
 export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
-  refuseDeploy();
+  checkDeploy(options);
   const core = createCore(options, openSqlite);
   const answer = wire(core);
   const fetch: Latchkey["fetch"] = (request) => (isOurs(request.url) ? answer(request) : undefined);
   return Object.assign(core.embedded, { fetch });
 }
 
-/** Deno Deploy answers with many isolates, and each would grant the same lock once. */
-function refuseDeploy(): void {
-  const mayAsk = Deno.permissions.querySync({ name: "env", variable: "DENO_DEPLOY" }).state === "granted";
-  if (!mayAsk || Deno.env.get("DENO_DEPLOY") === undefined) return;
-  throw new Error("on Deno Deploy many processes would each keep locks of their own: run one server elsewhere");
+/** Deno Deploy answers with many processes, each with a disk of its own that ends with it: each would grant the same lock once. */
+function checkDeploy({ fleet }: LatchkeyOptions): void {
+  if (!isOnDeploy() || fleet !== undefined) return;
+  throw new Error(
+    "Deno Deploy runs many processes, and in memory or SQLite each would keep locks of its own: set LOCK_ADAPTER=redis and where that is",
+  );
+}
+
+function isOnDeploy(): boolean {
+  return ["DENO_DEPLOY", "DENO_DEPLOYMENT_ID"].some((variable) => {
+    const mayAsk = Deno.permissions.querySync({ name: "env", variable }).state === "granted";
+    return mayAsk && Deno.env.get(variable) !== undefined;
+  });
 }
 
 // — socket —

@@ -1,4 +1,4 @@
-// Holds the arrows between the layers: core <- protocol <- host <- stores, runtimes; protocol <- client <- hono.
+// Holds the arrows between the layers: core <- protocol <- host <- stores, fleet, runtimes; protocol <- client <- hono.
 // A type may cross where a value may not, since it is erased; a browser bundle of the client must not carry a server.
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -27,6 +27,11 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     values: ["src/core"],
     types: ["src/host/ports.ts"],
     packages: ["bun:sqlite", "node:sqlite", "node:fs"],
+  },
+  "src/fleet": {
+    values: ["src/core", "src/protocol"],
+    types: ["src/host", "src/options.ts"],
+    packages: ["redis", "@upstash/redis"],
   },
   "src/client": { values: ["src/protocol"] },
   "src/hono": { values: ["src/client", "src/protocol"], packages: ["hono"] },

@@ -4,6 +4,7 @@ import type { Client } from "./client/connect.ts";
 import type { Idempotency } from "./client/idempotency-calls.ts";
 import type { Locks } from "./client/locks.ts";
 import { FAREWELL_MAX_MS, once, settlesWithin } from "./ending.ts";
+import { openFleet, withFleetTimes } from "./fleet/open.ts";
 import { createAlarm } from "./host/alarm.ts";
 import { systemClock } from "./host/clock.ts";
 import { type Admission, Host } from "./host/host.ts";
@@ -32,20 +33,29 @@ export interface Core {
   readonly opened: (socket: Socket, admission: Admission) => void;
   readonly closed: (socket: Socket) => void;
   readonly close: () => Promise<void>;
+  /** Rejects when what keeps the locks cannot be used. */
+  readonly ready: () => Promise<void>;
   readonly embedded: Embedded;
 }
 
 export type OpenSqlite = (path: string, options: FileOptions) => Store;
 
 export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Core {
-  const { db, idempotencyDb = db ?? null, sync, onError = printError, ...settings } = options;
+  const { db, idempotencyDb = db ?? null, sync, onError = printError, fleet: choices, ...settings } = options;
   const clock = systemClock;
+  const mint = createMint();
+  const fleet = choices && openFleet(choices, { clock, mint, onError });
   const open = (path: string | null): Store =>
     path === null ? createMemoryStore(clock) : openSqlite(path, { clock, ...(sync && { sync }) });
   const locksDb = db ?? null;
-  const store = idempotencyDb === locksDb ? open(locksDb) : splitStore(open(locksDb), open(idempotencyDb));
+  const openStores = (): Store =>
+    idempotencyDb === locksDb ? open(locksDb) : splitStore(open(locksDb), open(idempotencyDb));
+  const store = fleet === undefined ? openStores() : fleetStore(fleet);
   const alarm = createAlarm(clock, () => host.woken());
-  const host = new Host({ clock, alarm, mint: createMint(), store, onError }, settings);
+  const host = new Host(
+    { clock, alarm, mint, store, onError, fleet },
+    choices ? withFleetTimes(settings, choices) : settings,
+  );
   const sockets = new OpenSockets();
   const clients = new Set<Client>();
   let isClosing = false;
@@ -91,8 +101,20 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Co
       sockets.remove(socket);
     },
     close,
+    ready: async () => fleet?.ready(),
     embedded,
   };
+
+  /** Nothing is stored here; what is asked of a store besides is answered by Redis. */
+  function fleetStore(shared: NonNullable<typeof fleet>): Store {
+    return {
+      ...createMemoryStore(clock),
+      get durable() {
+        return shared.durable;
+      },
+      close: () => shared.close(),
+    };
+  }
 }
 
 class OpenSockets {

@@ -9,8 +9,21 @@ export interface LatchkeyOptions extends HostChoices {
   readonly idempotencyDb?: string | null | undefined;
   /** `normal`, the default: what was answered survives the end of the process. `full`: also a power cut, at a price for each lock. */
   readonly sync?: "normal" | "full" | undefined;
+  /** One lock space for many processes, in a Redis that all of them use. Then `db`, `idempotencyDb` and `sync` mean nothing: all is kept there. */
+  readonly fleet?: FleetChoices | undefined;
   /** Told of every error that no client is told of. The default prints it. */
   readonly onError?: OnError | undefined;
+}
+
+export interface FleetChoices {
+  /** Where Redis is: over TCP with the package `redis` (`redis://…`, `rediss://…`), or over REST with `@upstash/redis`. */
+  readonly redis: string | { readonly url: string; readonly token: string };
+  /** Before the name of everything in Redis, without braces: fleets with different ones never meet. Default `latchkey:`. */
+  readonly prefix?: string | undefined;
+  /** A process that Redis has not heard of for so long is given up by the others, with its sessions, ms. Default 10 s. */
+  readonly leaseMs?: number | undefined;
+  /** What a lost push would have told is found out within this time, ms. Default and most: 1 s. */
+  readonly retryMs?: number | undefined;
 }
 
 export type OnError = (error: unknown, context: { readonly where: string }) => void;

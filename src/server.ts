@@ -24,6 +24,7 @@ export async function startServer(
   }
   const core = createCore(options, openSqlite);
   try {
+    await core.ready();
     const listener = await listen(core, hostname, port);
     const close = once(async () => {
       await core.close();

@@ -19,7 +19,7 @@ export interface Options {
 export const USAGE = `npm run bench -- [options]
   --quick              under 90 s, Latchkey alone; what matters is that nothing fails
   --only a,b           scenarios and subjects whose names contain one of the words
-  --rounds n           turns each, default 5
+  --rounds n           turns each, default 3
   --slice ms           the length of a turn, default 300 and at most 300
   --loaders n          processes that the clients of a row are split over, default 1
   --sessions n         sessions that a drop storm and a reconnect storm cut, default 10000

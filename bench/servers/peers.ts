@@ -54,8 +54,8 @@ async function startUpstash(): Promise<BenchServer> {
   const token = "bench";
   try {
     const front = await startServer({
-      command: [inRepository("node_modules/.bin/node"), inRepository("bench/servers/upstash.ts")],
-      env: { REDIS_URL: redis.url, UPSTASH_TOKEN: token },
+      command: [inRepository("node_modules/.bin/node"), inRepository("bench/servers/upstash.ts"), redis.url],
+      env: { UPSTASH_TOKEN: token },
       folder: temporaryFolder(),
       ready: /http:\/\/127\.0\.0\.1:\d+/,
     });

@@ -2,7 +2,7 @@
 
 import type { ApiKey, Permission } from "../host/settings.ts";
 import { isSpace } from "../protocol/names.ts";
-import type { Fail } from "./settings.ts";
+import type { Fail } from "./read.ts";
 
 const KEYS_MAX = 1000;
 const SECRET_CHARS_MIN = 8;

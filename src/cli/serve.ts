@@ -2,6 +2,7 @@
 
 import process from "node:process";
 import type { RunningServer, ServeOptions } from "../options.ts";
+import { placeOf } from "./fleet-settings.ts";
 import { parseSettings, type Settings } from "./settings.ts";
 
 /** A process manager that waits 5 s before it kills must find the process gone. */
@@ -50,25 +51,30 @@ function onSignal(server: RunningServer): void {
 }
 
 /** What usually keeps a server from starting, as one line. */
-function explain(error: unknown, { hostname, port }: Settings): string {
+function explain(error: unknown, { hostname, port, fleet }: Settings): string {
   const { code, name, message } = error as { code?: unknown; name?: unknown; message?: unknown };
   const address = `${hostname}:${port}`;
   if (code === "EADDRINUSE" || name === "AddrInUse")
     return `${address} is in use by another program: choose another PORT`;
   if (code === "EACCES" || name === "PermissionDenied") return `${address} may not be opened: choose a PORT above 1023`;
   if (code === "EADDRNOTAVAIL" || name === "AddrNotAvailable") return `${hostname} is no address of this machine`;
+  if (name === "FleetError" && fleet !== undefined) return `the Redis at ${placeOf(fleet)}: ${String(message)}`;
   return String(message ?? error);
 }
 
-function greeting(url: string, { db, idempotencyDb, keys }: Settings, color: boolean): string {
+function greeting(url: string, { db, idempotencyDb, keys, fleet }: Settings, color: boolean): string {
   const authorization = keys.length > 0 ? ` -H "Authorization: Bearer $LATCHKEY_KEY"` : "";
   const latch = `${url}/v1/latch/demo`;
   return [
     `Latchkey listens on ${color ? `\u001b[1m${url}\u001b[0m` : url}`,
-    db === undefined
-      ? "Locks are kept in memory only: they end with this process."
-      : `Locks that outlive their connection are kept in ${db}.`,
-    ...(idempotencyDb === (db ?? null) ? [] : [`Idempotency records are kept in ${idempotencyDb ?? "memory only"}.`]),
+    fleet !== undefined
+      ? `Locks are kept in the Redis at ${placeOf(fleet)}, and shared with all servers that use it.`
+      : db === undefined
+        ? "Locks are kept in memory only: they end with this process."
+        : `Locks that outlive their connection are kept in ${db}.`,
+    ...(fleet !== undefined || idempotencyDb === (db ?? null)
+      ? []
+      : [`Idempotency records are kept in ${idempotencyDb ?? "memory only"}.`]),
     "",
     `  curl${authorization} ${latch}/acquire -d '{"ttl":30000}'`,
     `  curl${authorization} ${latch}/release -d '{"token":"…"}'`,

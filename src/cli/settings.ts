@@ -3,6 +3,7 @@
 import type { ApiKey } from "../host/settings.ts";
 import { RECORD_TTL_DEFAULT_MS, RECORD_TTL_MAX_MS, RECORD_TTL_MIN_MS } from "../core/index.ts";
 import { isLoopback } from "../address.ts";
+import { deadlineMaxMs, fleetTimes } from "../fleet/limits.ts";
 import { HOSTNAME_DEFAULT, PORT_DEFAULT, type ServeOptions } from "../options.ts";
 import {
   DEADLINE_DEFAULT_MS,
@@ -13,7 +14,9 @@ import {
   TTL_MIN_MS,
 } from "../protocol/limits.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
+import { parseFleet } from "./fleet-settings.ts";
 import { parseKeys } from "./keys.ts";
+import { duration, type Fail, oneOf, type Parse, type Read } from "./read.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,12 +32,8 @@ export type ParsedSettings =
   | { readonly ok: true; readonly settings: Settings; readonly color: boolean }
   | { readonly ok: false; readonly errors: readonly string[] };
 
-/** Says what was expected, after the variable's name, and gives nothing back. */
-export type Fail = (expected: string) => undefined;
-
-type Parse<T> = (text: string, fail: Fail) => T | undefined;
-
 const DB_DEFAULT = "latchkey.db";
+const ALONE = { heartbeatMs: PING_DEFAULT_MS, deadlineMs: DEADLINE_DEFAULT_MS };
 const HEARTBEAT_MIN_MS = 100;
 const HEARTBEAT_MAX_MS = 10 * 60 * 1000;
 const DEADLINE_MAX_MS = 60 * 60 * 1000;
@@ -44,31 +43,40 @@ const PREFIX_CHARS_MAX = 64;
 /** A variable that is set to nothing counts as not set. */
 export function parseSettings(environment: Environment): ParsedSettings {
   const errors: string[] = [];
-  const read = <T>(name: string, fallback: T, parse: Parse<T>): T => {
+  const read: Read = (name, fallback, parse) => {
     const text = environment[name];
     if (text === undefined || text === "") return fallback;
     const fail: Fail = (expected) => void errors.push(`${name}: ${expected}`);
     return parse(text, fail) ?? fallback;
   };
 
-  const adapter = read("LOCK_ADAPTER", "sqlite", oneOf("memory", "sqlite"));
-  const recordAdapter = read("IDEMPOTENCY_ADAPTER", adapter, oneOf("memory", "sqlite"));
+  const adapter = read("LOCK_ADAPTER", "sqlite", oneOf("memory", "sqlite", "redis"));
+  const recordAdapter = read("IDEMPOTENCY_ADAPTER", adapter, oneOf("memory", "sqlite", "redis"));
+  const isFleet = adapter === "redis";
+  if ((recordAdapter === "redis") !== isFleet) {
+    errors.push(
+      "IDEMPOTENCY_ADAPTER: must be redis when LOCK_ADAPTER is, and only then: a session begins and ends in one place",
+    );
+  }
+  const fleet = isFleet ? parseFleet(read, (problem) => errors.push(problem)) : undefined;
+  const times = fleet === undefined ? ALONE : fleetTimes(fleet);
   const db = read("LATCHKEY_DB", DB_DEFAULT, (text) => text);
   const settings: Settings = {
     hostname: read("HOST", HOSTNAME_DEFAULT, parseHostname),
     port: read("PORT", PORT_DEFAULT, parsePort),
-    db: adapter === "memory" ? undefined : db,
+    db: adapter === "sqlite" ? db : undefined,
     sync: read("LATCHKEY_SYNC", "normal", oneOf("normal", "full")),
-    prefix: read("LOCK_PREFIX", "", parsePrefix),
+    prefix: isFleet ? "" : read("LOCK_PREFIX", "", parsePrefix),
     keys: read("LATCHKEY_KEYS", [], parseKeys),
     origins: read("LATCHKEY_ORIGINS", [], parseOrigins),
-    idempotencyDb: recordAdapter === "memory" ? null : db,
+    idempotencyDb: recordAdapter === "sqlite" ? db : null,
     recordTtlMs: read("IDEMPOTENCY_TTL", RECORD_TTL_DEFAULT_MS, recordTtl),
     ttlDefaultMs: read("LOCK_TTL", TTL_DEFAULT_MS, duration(TTL_MIN_MS, TTL_MAX_MS)),
-    heartbeatMs: read("LATCHKEY_HEARTBEAT", PING_DEFAULT_MS, duration(HEARTBEAT_MIN_MS, HEARTBEAT_MAX_MS)),
-    deadlineMs: read("LATCHKEY_DEADLINE", DEADLINE_DEFAULT_MS, duration(HEARTBEAT_MIN_MS, DEADLINE_MAX_MS)),
+    heartbeatMs: read("LATCHKEY_HEARTBEAT", times.heartbeatMs, duration(HEARTBEAT_MIN_MS, HEARTBEAT_MAX_MS)),
+    deadlineMs: read("LATCHKEY_DEADLINE", times.deadlineMs, duration(HEARTBEAT_MIN_MS, DEADLINE_MAX_MS)),
     graceMaxMs: read("LATCHKEY_GRACE_MAX", GRACE_MAX_DEFAULT_MS, duration(0, DAY_MS)),
     quarantineMs: read("LATCHKEY_QUARANTINE", 0, duration(0, DAY_MS)),
+    ...(fleet && { fleet }),
   };
   const color = read("NO_COLOR", true, () => false);
 
@@ -77,8 +85,14 @@ export function parseSettings(environment: Environment): ParsedSettings {
   return errors.length === 0 ? { ok: true, settings, color } : { ok: false, errors };
 }
 
-function contradictions({ deadlineMs, heartbeatMs, hostname, keys }: Settings): string[] {
+function contradictions({ deadlineMs, heartbeatMs, hostname, keys, fleet }: Settings): string[] {
   const found: string[] = [];
+  const deadlineMax = fleet === undefined ? Number.POSITIVE_INFINITY : deadlineMaxMs(fleet);
+  if (deadlineMs > deadlineMax) {
+    found.push(
+      `LATCHKEY_DEADLINE: must be at most ${formatDuration(deadlineMax)}, 0.8 of LATCHKEY_LEASE less LOCK_RETRY_INTERVAL: no client may believe in its locks for longer than Redis in this server`,
+    );
+  }
   if (deadlineMs <= heartbeatMs) {
     found.push(
       `LATCHKEY_DEADLINE: must be longer than LATCHKEY_HEARTBEAT, which is ${formatDuration(heartbeatMs)}: a session is asked for a sign of life before it is given up`,
@@ -92,22 +106,9 @@ function contradictions({ deadlineMs, heartbeatMs, hostname, keys }: Settings): 
   return found;
 }
 
-function duration(minMs: number, maxMs: number): Parse<number> {
-  const range = `from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
-  return (text, fail) => {
-    const ms = parseDuration(text);
-    if (ms !== undefined && ms >= minMs && ms <= maxMs) return ms;
-    return fail(`must be a duration ${range}, such as 500ms, 30s or 5m; a bare number counts ms`);
-  };
-}
-
 /** 0 is the default, as in earlier systems. */
 const recordTtl: Parse<number> = (text, fail) =>
   parseDuration(text) === 0 ? RECORD_TTL_DEFAULT_MS : duration(RECORD_TTL_MIN_MS, RECORD_TTL_MAX_MS)(text, fail);
-
-function oneOf<T extends string>(...words: readonly T[]): Parse<T> {
-  return (text, fail) => words.find((word) => word === text) ?? fail(`must be ${words.join(" or ")}`);
-}
 
 function parseHostname(text: string, fail: Fail): string | undefined {
   return /^[A-Za-z0-9.:[\]_%-]{1,253}$/.test(text) ? text : fail("must be an address or a host name, without a port");

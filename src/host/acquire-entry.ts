@@ -99,6 +99,13 @@ export class AcquireEntry implements Delivery {
     this.#answer({ kind: "unavailable" });
   }
 
+  /** As if all had hung up: whoever comes back under the same request takes it up again. */
+  unavailable(): void {
+    if (this.#callers.size === 0) return;
+    this.#answer({ kind: "unavailable" });
+    if (this.#isQueued && !this.#isCancelled) this.#cancel();
+  }
+
   #granted(effect: Extract<Told, { kind: "granted" }>): boolean {
     if (this.#isCancelled) return false;
     const isFresh = !effect.reentrant && effect.token === this.#command.newToken;

@@ -90,6 +90,13 @@ export class BeginEntry implements Delivery {
     this.#answer({ kind: "unavailable" });
   }
 
+  /** As if all had hung up: whoever comes back under the same request takes it up again. */
+  unavailable(): void {
+    if (this.#callers.size === 0) return;
+    this.#answer({ kind: "unavailable" });
+    if (this.#isQueued && !this.#isCancelled) this.#cancel();
+  }
+
   #started(effect: Extract<Told, { kind: "started" }>): boolean {
     // The withdrawal is on its way, and is answered.
     if (this.#isCancelled) return false;

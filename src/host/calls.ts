@@ -30,6 +30,8 @@ export interface Entry {
   /** The host takes no new work: whoever only waits is sent away. */
   drain(): void;
   stopped(): void;
+  /** Nobody can say for now what becomes of it: whoever waits is sent away, and what comes of it later is given back. */
+  unavailable(): void;
 }
 
 /** Something that is waited for, and given back when its answer reached nobody. */
@@ -77,6 +79,7 @@ export class Calls {
         },
         drain() {},
         stopped: () => resolve({ kind: "unavailable" }),
+        unavailable: () => resolve({ kind: "unavailable" }),
       };
       this.#enter(addressOf(command.from, command.request), entry);
       this.#submit(command);
@@ -112,6 +115,11 @@ export class Calls {
     entries.shift();
     if (entries.length === 0) this.#entries.delete(address);
     if ((entry instanceof AcquireEntry || entry instanceof BeginEntry) && entry.isFresh) this.#remember(address, entry);
+  }
+
+  /** What was submitted for this address has no answer, and may have none for long. */
+  unavailable(from: string, request: string): void {
+    for (const entry of this.#entries.get(addressOf(from, request)) ?? []) entry.unavailable();
   }
 
   /** The space was loaded with these claims. */

@@ -86,7 +86,7 @@ export class Connection implements SessionLine, Timed {
     }
     if (this.#heartbeat.heard(now)) this.#remember();
     if (text === PONG && this.#phase !== "connecting") {
-      if (this.#isWithinRate(now)) this.#outlet.sendBare(ACK);
+      if (this.#isWithinRate(now) && this.#mayVouch(now)) this.#outlet.sendBare(ACK);
     } else if (isFrameTooBig(text)) {
       this.#fail({
         close: CLOSE.frameTooBig,
@@ -193,6 +193,15 @@ export class Connection implements SessionLine, Timed {
     if (this.#rate.take(now)) return true;
     this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
     return false;
+  }
+
+  /**
+   * From an ack a client concludes that it holds what it holds for a whole deadline more. Where this process is only lent its part in the
+   * space it says so only if that is so even when it falls silent now.
+   */
+  #mayVouch(now: number): boolean {
+    const until = this.#session?.board.port.vouchedUntil;
+    return until === undefined || now + this.#parts.settings.deadlineMs <= until;
   }
 
   #frame(frame: ClientFrame | BadFrame): void {

@@ -12,12 +12,15 @@ import { Departures } from "./departures.ts";
 import { refusePage } from "./gate.ts";
 import { type App, createApp } from "./http.ts";
 import type { GrantTold } from "./http-call.ts";
+import { gaugesOf } from "./gauges.ts";
+import type { HostPorts } from "./host-ports.ts";
 import { KeyNames } from "./keys.ts";
+import type { FleetPort, SharedSpace } from "./fleet-port.ts";
 import type { LockReceiver } from "./lock-port.ts";
 import type { ConnectionMemory } from "./memory.ts";
-import { type Gauges, Metrics } from "./metrics.ts";
-import type { HostParts, OnError } from "./parts.ts";
-import type { Alarm, Clock, Hibernation, Mint, Share, Socket, Store } from "./ports.ts";
+import { Metrics } from "./metrics.ts";
+import type { HostParts } from "./parts.ts";
+import type { Socket } from "./ports.ts";
 import { problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
 import { completeSettings, type HostChoices } from "./settings.ts";
@@ -26,17 +29,6 @@ import { Sweeper } from "./sweeper.ts";
 import { Switchboard } from "./switchboard.ts";
 import { Timers } from "./timers.ts";
 import { Wire } from "./wire.ts";
-
-export interface HostPorts {
-  readonly clock: Clock;
-  readonly alarm: Alarm;
-  readonly mint: Mint;
-  readonly store: Store;
-  /** Hears of what went wrong inside: it is told nothing secret, and callers are told nothing of it. */
-  readonly onError: OnError;
-  readonly hibernation?: Hibernation;
-  readonly share?: Share | undefined;
-}
 
 /** An upgrade that may go on, and what its request showed; goes from `admit` to `opened`. */
 export interface Admission {
@@ -50,7 +42,7 @@ export interface Admission {
 export interface OpenedOptions {
   /** Without one, for sockets within the process, a key may still be shown by the hello. */
   readonly admission?: Admission;
-  /** False: no heartbeat, for sockets within the process, which cannot vanish without a close. */
+  /** False: no heartbeat, for sockets within the process, which cannot vanish without a close. In a fleet all have one: the process itself may be given up. */
   readonly liveness?: boolean;
 }
 
@@ -119,7 +111,7 @@ export class Host {
         note: (request, grant) => this.#grants.set(request, grant),
         takeBack,
       },
-      gauges: () => this.#gauges(),
+      gauges: () => gaugesOf(this.#boards, this.#connections.size),
       isStoreAvailable: () => this.#isStoreAvailable(),
     });
   }
@@ -173,7 +165,7 @@ export class Host {
     const connection = new Connection(socket, this.#parts, {
       shown: admission?.shown ?? this.#parts.keyring.judge(undefined),
       space: admission?.space,
-      hasHeartbeat: liveness,
+      hasHeartbeat: liveness || this.#ports.fleet !== undefined,
       onClosed: this.#onClosed,
     });
     this.#connections.set(socket.id, connection);
@@ -247,7 +239,12 @@ export class Host {
     // Callers first: what sessions let go must not be granted to calls that are about to be sent away.
     for (const board of this.#boards.values()) board.calls.drain();
     for (const connection of this.#connections.values()) end(connection);
-    await Promise.all([...this.#boards.values()].map((board) => board.port.settled()));
+    await Promise.all(
+      [...this.#boards.values()].map(async ({ port }) => {
+        await port.settled();
+        await port.leave?.();
+      }),
+    );
     this.#timers.stop();
     this.#isClosed = true;
     await this.#ports.store.close();
@@ -268,7 +265,10 @@ export class Host {
     const known = this.#boards.get(name);
     if (known !== undefined) return known;
     if (this.#boards.size >= this.#parts.settings.spacesMax) return undefined;
-    const board = new Switchboard(this.#parts, (receiver) => this.#createSpace(name, receiver));
+    const { fleet } = this.#ports;
+    const board = new Switchboard(this.#parts, (receiver) =>
+      fleet === undefined ? this.#createSpace(name, receiver) : this.#joinSpace(fleet, name, receiver),
+    );
     this.#boards.set(name, board);
     return board;
   }
@@ -303,6 +303,23 @@ export class Host {
     });
   }
 
+  #joinSpace(fleet: FleetPort, name: string, receiver: LockReceiver): SharedSpace {
+    const { limits, quarantineMs } = this.#parts.settings;
+    const gone = (space: SharedSpace): void => void this.#boards.delete(space.name);
+    return fleet.connect({
+      name,
+      receiver,
+      timers: this.#timers,
+      limits,
+      quarantineMs,
+      onLost: (space) => {
+        this.#parts.metrics.count("latchkey_store_failures_total");
+        gone(space);
+      },
+      onIdle: gone,
+    });
+  }
+
   #unload(space: Space): void {
     space.unload();
     this.#boards.delete(space.name);
@@ -319,23 +336,10 @@ export class Host {
     if (!store.durable) this.#quarantineUntil = clock.now() + this.#parts.settings.quarantineMs;
   }
 
-  #isStoreAvailable(): boolean {
+  #isStoreAvailable(): boolean | Promise<boolean> {
+    if (this.#ports.fleet !== undefined) return this.#ports.fleet.isAvailable();
     if (this.#failedSpace !== undefined) this.#board(this.#failedSpace)?.port.submit({ kind: "tick" });
     return this.#failedSpace === undefined;
-  }
-
-  #gauges(): Gauges {
-    const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, attempts: 0, calls: 0 };
-    for (const { port, calls } of this.#boards.values()) {
-      const counts = port.counts();
-      totals.sessions += counts?.sessions ?? 0;
-      totals.keys += counts?.keys ?? 0;
-      totals.holding += counts?.holding ?? 0;
-      totals.waiting += counts?.waiting ?? 0;
-      totals.attempts += counts?.idempotency?.running ?? 0;
-      totals.calls += calls.count;
-    }
-    return { spaces: this.#boards.size, sockets: this.#connections.size, ...totals };
   }
 }
 

@@ -19,7 +19,7 @@ export interface HttpOptions {
   readonly grants: Grants;
   readonly gauges: () => Gauges;
   /** Whether the store answers; asking may try it again. */
-  readonly isStoreAvailable: () => boolean;
+  readonly isStoreAvailable: () => boolean | Promise<boolean>;
 }
 
 const METHODS: Readonly<Record<string, string>> = {
@@ -126,12 +126,11 @@ function addGates(router: Router, parts: HostParts, gate: Gate): void {
 }
 
 function addOperatingRoutes(router: Router, parts: HostParts, options: HttpOptions): void {
-  const { durable } = parts.store;
   router.get("/healthz", () => json({ status: "ok" }));
-  router.get("/readyz", () => {
+  router.get("/readyz", async () => {
     if (parts.isDraining()) return draining();
-    if (!options.isStoreAvailable()) return problem("unavailable", "the store cannot be reached");
-    return json({ status: "ready", durable });
+    if (!(await options.isStoreAvailable())) return problem("unavailable", "the store cannot be reached");
+    return json({ status: "ready", durable: parts.store.durable });
   });
   router.get("/metrics", () => {
     const headers = { "content-type": "text/plain; version=0.0.4; charset=utf-8", "cache-control": "no-store" };

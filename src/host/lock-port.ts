@@ -22,6 +22,10 @@ export interface LockReceiver {
    * happened, and sessions must come back to learn what is left.
    */
   stopped(): void;
+  /** Another process has taken the session over: its connection here is to be closed, and its end means nothing any more. */
+  moved?(session: string): void;
+  /** No answer can be had for now. The command is not withdrawn: it may still be carried out, and its effects be told then. */
+  unavailable?(command: Command): void;
   /** The space is loaded, and this is what the store had; told once, after what loading brought about. */
   restored?(image: Image): void;
   /** Whether a connection from an earlier life of this program speaks for the session. */

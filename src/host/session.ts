@@ -47,7 +47,7 @@ export class Session {
       session: id,
       secret,
       space,
-      epoch: store.epoch,
+      epoch: this.board.port.epoch ?? store.epoch,
       durable: store.durable,
       ping: hasHeartbeat ? settings.heartbeatMs : 0,
       deadline: hasHeartbeat ? settings.deadlineMs : 0,

@@ -39,6 +39,11 @@ export class Sessions {
     this.#submit = submit;
   }
 
+  /** Sessions that have a connection here, or are about to. */
+  get count(): number {
+    return this.#seats.size;
+  }
+
   get isEmpty(): boolean {
     return this.#seats.size === 0;
   }
@@ -80,6 +85,17 @@ export class Sessions {
     if (seat?.line !== line) return;
     seat.line = undefined;
     this.#settle(session, seat);
+  }
+
+  /** Another process speaks for the session; whoever is about to resume it here comes after that. */
+  moved(session: string): void {
+    const seat = this.#seats.get(session);
+    if (seat === undefined) return;
+    const { line } = seat;
+    seat.isLive = false;
+    seat.line = undefined;
+    this.#settle(session, seat);
+    line?.takenOver();
   }
 
   lifecycle(effect: Extract<Effect, { kind: "opened" | "resumed" | "session_ended" }>): void {

@@ -3,6 +3,7 @@
 import type { Command, Effect } from "../core/index.ts";
 import type { Image } from "../core/record.ts";
 import { Calls } from "./calls.ts";
+import type { SharedSpace } from "./fleet-port.ts";
 import type { LockPort, LockReceiver } from "./lock-port.ts";
 import type { HostParts } from "./parts.ts";
 import { Sessions } from "./sessions.ts";
@@ -11,14 +12,14 @@ import { Sessions } from "./sessions.ts";
 export const CALLER_MARK = "@";
 
 export class Switchboard implements LockReceiver {
-  readonly port: LockPort;
+  readonly port: LockPort & Partial<Pick<SharedSpace, "epoch" | "vouchedUntil" | "leave">>;
   readonly sessions: Sessions;
   readonly calls: Calls;
   readonly #parts: HostParts;
   /** Fences rise, so a grant with a smaller one is told again, not new. */
   #fenceLast = 0;
 
-  constructor(parts: HostParts, connect: (receiver: LockReceiver) => LockPort) {
+  constructor(parts: HostParts, connect: (receiver: LockReceiver) => Switchboard["port"]) {
     this.#parts = parts;
     const submit = (command: Command): void => this.port.submit(command);
     this.sessions = new Sessions(submit);
@@ -48,6 +49,15 @@ export class Switchboard implements LockReceiver {
 
   isConnected(session: string): boolean {
     return this.sessions.isSeated(session);
+  }
+
+  moved(session: string): void {
+    this.sessions.moved(session);
+  }
+
+  unavailable(command: Command): void {
+    if ("from" in command && command.from.startsWith(CALLER_MARK))
+      this.calls.unavailable(command.from, command.request);
   }
 
   stopped(): void {

@@ -45,7 +45,7 @@ export class WalkingSweep implements RecordSweep {
       if (expires <= wall) due.push(row);
       else this.#nextWall = Math.min(this.#nextWall, expires);
     }
-    const stoppedAt = this.#deletion.run(due, wall);
+    const stoppedAt = this.#deletion.run(due);
     const last = stoppedAt ?? (rows.length < countMax ? undefined : rows.at(-1));
     this.#at = last && { space: String(last["space"]), key: String(last["key"]) };
     // Not `now` at the end, also where a row has become due behind the walk: the next one is for the host to begin.
@@ -71,7 +71,7 @@ export class IndexedSweep implements RecordSweep {
 
   sweep(now: number, countMax: number): number {
     const wall = wallOf(now, this.#clock);
-    this.#deletion.run(this.#due.all(wall, countMax), wall);
+    this.#deletion.run(this.#due.all(wall, countMax));
     const [next] = this.#next.all();
     return next === undefined ? Number.POSITIVE_INFINITY : Math.max(now, now + Number(next["expires"]) - wall);
   }
@@ -87,17 +87,17 @@ export class Deletion {
     this.#driver = driver;
     this.#clock = clock;
     this.#onDeleted = onDeleted;
-    this.#drop = driver.prepare("DELETE FROM record WHERE space = ? AND key = ? AND expires <= ?");
+    this.#drop = driver.prepare("DELETE FROM record WHERE space = ? AND key = ?");
   }
 
   /** Returns the last row that was deleted when there was no time for all. */
-  run(due: readonly SqlRow[], wall: number): SqlRow | undefined {
+  run(due: readonly SqlRow[]): SqlRow | undefined {
     if (due.length === 0) return undefined;
     const until = this.#clock.now() + SWEEP_MS;
     let stoppedAt: SqlRow | undefined;
     this.#driver.transaction(() => {
       for (const row of due) {
-        this.#drop.run(String(row["space"]), String(row["key"]), wall);
+        this.#drop.run(String(row["space"]), String(row["key"]));
         if (this.#clock.now() < until || row === due.at(-1)) continue;
         stoppedAt = row;
         return;

@@ -1,7 +1,8 @@
 /** The host of one Durable Object, and what it takes to carry on after the object was put to sleep or started anew. */
 
 import type { EngineLimits } from "../core/index.ts";
-import { Host, type HostPorts } from "../host/host.ts";
+import { Host } from "../host/host.ts";
+import type { HostPorts } from "../host/host-ports.ts";
 import type { ConnectionMemory } from "../host/memory.ts";
 import { createMint } from "../host/mint.ts";
 import type { Clock, Hibernation, Socket } from "../host/ports.ts";

@@ -29,6 +29,8 @@ export function readSettings(env: object): ObjectSettings {
   };
   const parsed = parseSettings(variables);
   const errors = parsed.ok ? [] : [...parsed.errors];
+  if (parsed.ok && parsed.settings.fleet !== undefined)
+    errors.push("LOCK_ADAPTER: on Workers locks are kept in Durable Objects");
   const socketsMax = count(variables, "LATCHKEY_SOCKETS_MAX", SOCKETS_MAX, SOCKETS_MAX, errors);
   const spread = count(variables, "LATCHKEY_SPREAD", 1, SPREAD_MAX, errors);
   if (!parsed.ok || errors.length > 0) throw new RangeError(errors.join("; "));

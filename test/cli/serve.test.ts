@@ -44,6 +44,14 @@ test("where records are kept apart from locks it says so", async () => {
   expect(told.output).toContain("Locks are kept in memory only");
 });
 
+test("a fleet tells where its Redis is, and not what opens it", async () => {
+  const { told, printed } = start({ LOCK_ADAPTER: "redis", REDIS_URL: "rediss://user:hunter22@db.example.com:6380/0" });
+  await printed("Locks are kept in the Redis at db.example.com:6380, and shared with all servers that use it.");
+
+  expect(told.output).not.toContain("hunter22");
+  expect(told.output).not.toContain("user");
+});
+
 test("with keys the calls show where one goes, and no key is printed", async () => {
   const { told, printed } = start({ LATCHKEY_KEYS: "correct-horse;name=ci" });
   await printed(`curl -H "Authorization: Bearer $LATCHKEY_KEY" http://127.0.0.1:8787/v1/latch/demo\n`);

@@ -60,7 +60,7 @@ test("records are kept where locks are, unless something else is chosen", () => 
   expect(settings({ IDEMPOTENCY_ADAPTER: "memory" })).toMatchObject({ db: "latchkey.db", idempotencyDb: null });
   const apart = settings({ LOCK_ADAPTER: "memory", IDEMPOTENCY_ADAPTER: "sqlite", LATCHKEY_DB: "r.db" });
   expect(apart).toMatchObject({ db: undefined, idempotencyDb: "r.db" });
-  expect(error({ IDEMPOTENCY_ADAPTER: "redis" })).toBe("IDEMPOTENCY_ADAPTER: must be memory or sqlite");
+  expect(error({ IDEMPOTENCY_ADAPTER: "file" })).toBe("IDEMPOTENCY_ADAPTER: must be memory or sqlite or redis");
 });
 
 test("the life of a record: 0 is a day, and nothing is negative", () => {
@@ -237,7 +237,7 @@ test("the database is a file, unless the adapter is memory", () => {
   expect(settings({ LATCHKEY_DB: "/var/lib/locks.db" }).db).toBe("/var/lib/locks.db");
   expect(settings({ LATCHKEY_DB: "/var/lib/locks.db", LOCK_ADAPTER: "memory" }).db).toBeUndefined();
   expect(settings({ LOCK_ADAPTER: "sqlite" }).db).toBe("latchkey.db");
-  expect(error({ LOCK_ADAPTER: "redis" })).toBe("LOCK_ADAPTER: must be memory or sqlite");
+  expect(error({ LOCK_ADAPTER: "file" })).toBe("LOCK_ADAPTER: must be memory or sqlite or redis");
 });
 
 test("sync is normal or full", () => {
@@ -263,4 +263,67 @@ test("every mistake is told, each in a line", () => {
     "LATCHKEY_KEYS",
     "LOCK_TTL",
   ]);
+});
+
+describe("a fleet", () => {
+  const TCP = { LOCK_ADAPTER: "redis", REDIS_URL: "redis://user:hunter22@db.example.com:6379" };
+  const REST_URL = "https://db.example.com";
+  const REST = { LOCK_ADAPTER: "redis", UPSTASH_REDIS_REST_URL: REST_URL, UPSTASH_REDIS_REST_TOKEN: "tok" };
+
+  test("is over TCP or over REST, with times of its own, and keeps nothing in files", () => {
+    const times = { leaseMs: 10_000, retryMs: 1000 };
+    expect(settings(TCP)).toMatchObject({ db: undefined, idempotencyDb: null, heartbeatMs: 2000, deadlineMs: 6000 });
+    expect(settings(TCP).fleet).toEqual({ redis: TCP.REDIS_URL, prefix: undefined, ...times });
+    expect(settings(REST).fleet).toEqual({ redis: { url: REST_URL, token: "tok" }, prefix: undefined, ...times });
+    expect(settings({ ...TCP, IDEMPOTENCY_ADAPTER: "redis" })).toEqual(settings(TCP));
+    expect("fleet" in settings({})).toBe(false);
+  });
+
+  test("needs one place, and no more than one", () => {
+    const place = "LOCK_ADAPTER: redis needs REDIS_URL, or UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN";
+    expect(error({ LOCK_ADAPTER: "redis" })).toBe(place);
+    expect(error({ ...REST, UPSTASH_REDIS_REST_TOKEN: "" })).toBe(place);
+    expect(error({ ...REST, ...TCP })).toContain("REDIS_URL: and UPSTASH_REDIS_REST_URL may name two places");
+  });
+
+  test("keeps locks and records in one place", () => {
+    const apart = "IDEMPOTENCY_ADAPTER: must be redis when LOCK_ADAPTER is, and only then";
+    expect(error({ ...TCP, IDEMPOTENCY_ADAPTER: "sqlite" })).toContain(apart);
+    expect(error({ IDEMPOTENCY_ADAPTER: "redis" })).toContain(apart);
+  });
+
+  test.each([
+    ["REDIS_URL", "http://user:hunter22@h", "redis://user:hunter22@", "hunter22"],
+    ["UPSTASH_REDIS_REST_URL", "redis://hunter22@h", "https://"],
+    ["UPSTASH_REDIS_REST_TOKEN", "hunter22 hunter22", "hünter22"],
+  ])("says what is wrong with %s without a word of it", (name, ...wrong) => {
+    const base = name === "REDIS_URL" ? TCP : REST;
+    for (const value of wrong) {
+      const [line, ...others] = errors({ ...base, [name]: value });
+      expect(line).toMatch(new RegExp(`^${name}: must be `));
+      expect([line, ...others].join()).not.toContain("hunter22");
+    }
+  });
+
+  test.each([
+    ["LATCHKEY_LEASE", "leaseMs", ["8s", 8000], ["60s", 60_000], ["999ms", "60001ms"]],
+    ["LOCK_RETRY_INTERVAL", "retryMs", ["50ms", 50], ["1s", 1000], ["49ms", "1001ms"]],
+  ] as const)("%s at its limits, and one past them", (name, field, min, max, past) => {
+    for (const [text, ms] of [min, max]) expect(settings({ ...TCP, [name]: text }).fleet?.[field]).toBe(ms);
+    for (const text of past) expect(error({ ...TCP, [name]: text })).toContain(`${name}: must be a duration from`);
+  });
+
+  test("its deadline leaves room for the lease: at the limit, and one past it", () => {
+    expect(settings({ ...TCP, LATCHKEY_DEADLINE: "7000ms" }).deadlineMs).toBe(7000);
+    expect(error({ ...TCP, LATCHKEY_DEADLINE: "7001ms" })).toContain("LATCHKEY_DEADLINE: must be at most 7s");
+  });
+
+  test("LOCK_PREFIX is before the names in Redis and not before keys, and has no braces", () => {
+    const { prefix, fleet } = settings({ ...TCP, LOCK_PREFIX: "app:" });
+    expect([prefix, fleet?.prefix]).toEqual(["", "app:"]);
+    for (const text of ["a{b", "a}b", "a b", "x".repeat(65)]) {
+      expect(error({ ...TCP, LOCK_PREFIX: text })).toContain("LOCK_PREFIX: must be at most 64 visible ASCII");
+    }
+    expect(settings({ ...TCP, LOCK_PREFIX: "x".repeat(64) }).fleet?.prefix).toHaveLength(64);
+  });
 });

@@ -9,7 +9,7 @@ import {
   UnavailableError,
 } from "../../src/client/index.ts";
 import type { StartedFrame } from "../../src/protocol/idempotency-told.ts";
-import { beat, connected, greet, type Scripted } from "./support/scripted-server.ts";
+import { beat, connected, greet, type Scripted, welcome } from "./support/scripted-server.ts";
 import { outcome, settle } from "./support/virtual-time.ts";
 
 function startOf(id: string, told: Partial<StartedFrame> = {}): StartedFrame {
@@ -164,6 +164,25 @@ describe("begin in a session", () => {
     expect(server.end().one("begin")).toEqual(begin);
     await server.end().say(startOf(begin.id));
     expect(await outcome(beginning)).toMatchObject({ status: "started" });
+  });
+
+  test("that is started after a resume counts its lease from the hello: the start may have been told before the repeat was heard", async () => {
+    const server = await connected({ grace: 60_000 }, { deadline: 0, ping: 0 });
+    const beginning = server.client.idempotency.begin("k", { timeout: 30_000 });
+    await settle();
+    await server.end().say({ t: "attempt_queued", id: server.end().one("begin").id, position: 1 });
+    await server.end().drop();
+    await server.time.advance(1_000);
+    await server.end().open();
+    await server.time.advance(3_000);
+    await server.end().say(welcome({ deadline: 0, ping: 0, grace: 60_000, resumed: true, claims: [] }));
+    const [, repeat] = server.end().sent() as { id: string }[];
+    await server.end().say(startOf(repeat!.id));
+    const begun = (await beginning) as Started;
+    await server.time.advance(24_999);
+    expect(begun.signal.aborted).toBe(false);
+    await server.time.advance(1);
+    expect(begun.signal.aborted).toBe(true);
   });
 });
 

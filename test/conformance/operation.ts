@@ -74,7 +74,7 @@ export function operation(subject: Subject): void {
   test("settings reach the server", async () => {
     await using server = await startServer(subject.runtime, {
       env: {
-        LOCK_ADAPTER: "memory",
+        ...(hasAdapters && { LOCK_ADAPTER: "memory" }),
         LOCK_TTL: "5s",
         LOCK_PREFIX: "team:",
         LATCHKEY_HEARTBEAT: "2s",

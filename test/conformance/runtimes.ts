@@ -26,8 +26,12 @@ export interface Runtime {
   /** How many may wait for a key, and how many claims a session may have. */
   readonly waitersMax: number;
   readonly claimsPerSessionMax: number;
+  /** What each server is started with, unless a test says otherwise; servers of one folder have one store. */
+  readonly env?: (folder: string) => Readonly<Record<string, string>>;
   /** Where the folder of a server is made, if not where temporary files are. */
   readonly folderIn?: string;
+  /** How long the sessions of a server that was killed go on, at most. Absent: to its next start, which has an epoch of its own. */
+  readonly leaseMs?: number;
 }
 
 const SERVER = {

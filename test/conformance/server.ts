@@ -27,7 +27,7 @@ export interface Server extends AsyncDisposable {
 /** Resolves when the server has printed its address: from then on it accepts connections. */
 export async function startServer(runtime: Runtime, options: StartOptions = {}): Promise<Server> {
   const own = options.folder === undefined ? temporaryFolder(runtime) : undefined;
-  const child = launch(runtime, options, options.folder ?? own?.path);
+  const child = launch(runtime, options, options.folder ?? own?.path ?? "");
   const kill = (): Promise<Ended> => child.kill();
   const dispose = async (): Promise<void> => {
     await kill();
@@ -68,6 +68,7 @@ export function temporaryFolder(runtime?: Runtime): ReturnType<typeof mkdtempDis
   return mkdtempDisposableSync(join(runtime?.folderIn ?? tmpdir(), "latchkey-"));
 }
 
-function launch(runtime: Runtime, { env = {}, within = [] }: StartOptions, folder: string | undefined): Child {
-  return new Child([...within, ...runtime.command], { HOST: "127.0.0.1", PORT: "0", ...env }, folder);
+function launch(runtime: Runtime, { env = {}, within = [] }: StartOptions, folder: string): Child {
+  const given = { HOST: "127.0.0.1", PORT: "0", ...runtime.env?.(folder), ...env };
+  return new Child([...within, ...runtime.command], given, folder);
 }

@@ -60,6 +60,25 @@ test("a look by someone who looks again soon enough moves nothing", () => {
   expect(deadlines.next(11)).toBe(20);
 });
 
+test("what has left and comes back is due at its new time alone, whatever stood where", () => {
+  const deadlines = new Deadlines<Due>();
+  const items = Array.from({ length: 300 }, (_, order): Due => ({ deadline: 0, order, slot: -1 }));
+  for (let round = 0; round < 20; round++) {
+    for (const item of items) deadlines.set(item, 1000 + ((item.order * 7 + round) % 300));
+    for (const item of items) if ((item.order + round) % 3 !== 0) deadlines.remove(item);
+    for (const item of items) if ((item.order + round) % 3 === 1) deadlines.set(item, 500 + item.order);
+    const inside = items.filter(({ slot }) => slot !== -1).sort((a, b) => a.deadline - b.deadline || a.order - b.order);
+    expect(deadlines.count).toBe(inside.length);
+    const served: Due[] = [];
+    for (let due = deadlines.firstDue(900); due !== undefined; due = deadlines.firstDue(900)) {
+      served.push(due);
+      deadlines.remove(due);
+    }
+    expect(served).toEqual(inside.filter(({ deadline }) => deadline <= 900));
+    expect(deadlines.count).toBe(inside.length - served.length);
+  }
+});
+
 test("taking out what is not in does nothing", () => {
   const deadlines = new Deadlines<Due>();
   const item: Due = { deadline: 0, order: 1, slot: -1 };

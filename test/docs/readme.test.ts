@@ -122,7 +122,9 @@ test("every setting is in README's table, with its default", () => {
     ok: true,
     settings: { port: 8787, db: "latchkey.db", heartbeatMs: 5000, deadlineMs: 15_000 },
   });
-  const source = readFileSync(new URL("../../src/cli/settings.ts", import.meta.url), "utf8");
+  const source = ["settings", "fleet-settings"]
+    .map((file) => readFileSync(new URL(`../../src/cli/${file}.ts`, import.meta.url), "utf8"))
+    .join("");
   const names = [...source.matchAll(/read\("([A-Z_]+)"/g)].map((found) => found[1] ?? "");
   expect(names.length).toBeGreaterThan(10);
   for (const name of names) if (name !== "NO_COLOR") expect(README).toContain(`\`${name}\``);

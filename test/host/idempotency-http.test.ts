@@ -370,6 +370,21 @@ describe("a begin that waits over HTTP", () => {
     expect((await begin(world, { request_id: "r" })).status).toBe(409);
   });
 
+  test("a repeat that comes while its start is given back begins anew", async () => {
+    const world = new World();
+    const first = await world.host.fetch(world.request("POST", at("k", "begin"), { request_id: "r" }));
+    world.store.mode = "held";
+    world.host.undelivered(first);
+    const again = begin(world, { request_id: "r" });
+    await settle();
+    world.store.finish();
+    await settle();
+    world.store.finish();
+    const { status, body } = await again;
+    expect(status).toBe(201);
+    expect(body.attempt).not.toBe(((await first.json()) as { attempt: string }).attempt);
+  });
+
   test("a start that a repeat was told of is not given back", async () => {
     const world = new World();
     const response = await world.host.fetch(world.request("POST", at("k", "begin"), { request_id: "r" }));

@@ -13,6 +13,9 @@ await main(process.argv.includes("--audit"));
 
 async function main(isAudited: boolean): Promise<void> {
   for (const mutant of MUTANTS) checkMutant(mutant);
+  // A core that fails by itself would seem to give every mutant away.
+  const unchanged = await judgeMutant(undefined, "both");
+  if (unchanged !== undefined) throw new Error(`the core fails without a bug being planted: ${unchanged}`);
   const waiting = MUTANTS.values();
   const survivors: string[] = [];
   let caughtByAudit = 0;

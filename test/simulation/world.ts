@@ -289,7 +289,8 @@ class World {
     this.#coverage.addEffects(effects);
     this.#hash.add(this.#now);
     this.#hash.add(effects);
-    this.#observe?.(command, this.#now, effects);
+    // The time as the engine counts it: a smaller one than before does not count.
+    this.#observe?.(command, this.#server.model.now, effects);
   }
 
   #log(line: string): void {

@@ -228,6 +228,34 @@ describe(`records over ${driver.name}`, () => {
   });
 });
 
+test("a sweep that is through begins anew only when the host says so, also where a row has become due behind it", async () => {
+  const { store } = sqlite();
+  await store.commit("default", batch(recordChange(done("a", 2000)), recordChange(done("b", 60_000))));
+
+  expect(store.sweep(1500, 1)).toBe(1500);
+  expect(store.sweep(5000, 1)).toBe(5000);
+  expect(store.sweep(5000, 1)).toBe(5001);
+  expect(store.sweep(5001, 9)).toBeGreaterThanOrEqual(60_000);
+  expect(store.find("default", "a")).toBeUndefined();
+});
+
+test("a sweep that runs out of time goes on where it stopped", () => {
+  class BusyClock extends TestClock {
+    override now(): number {
+      return (this.nowMs += 0.5);
+    }
+  }
+  const path = join(temporaryFolder(onTestFinished), "latchkey.db");
+  const store = driver.open(path, { clock: new BusyClock(), waitMs: 0 });
+  onTestFinished(async () => store.close());
+  store.commit("default", batch(...Array.from({ length: 40 }, (_, i) => recordChange(done(`k${i}`, 2000)))));
+
+  let calls = 1;
+  while (store.sweep(90_000, 40) === 90_000) calls += 1;
+  expect(calls).toBeGreaterThan(5);
+  expect(Array.from({ length: 40 }, (_, i) => store.find("default", `k${i}`)).filter(Boolean)).toEqual([]);
+});
+
 test("what sweeps delete goes into the file a little at a time, and does not gather in the log", async () => {
   const filled = sqlite();
   // Keys in another order than they expire in.

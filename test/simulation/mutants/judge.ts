@@ -31,10 +31,10 @@ export function checkMutant({ bug, file, find }: Mutant): void {
 
 /**
  * Runs the simulation against a copy of the core with that bug. Returns the seed, the step and what was noticed, or undefined
- * when nothing was. `auditor` leaves the model out.
+ * when nothing was. `auditor` leaves the model out. Without a mutant the core is judged as it is.
  */
-export async function judgeMutant(mutant: Mutant, judge: "both" | "auditor"): Promise<string | undefined> {
-  checkMutant(mutant);
+export async function judgeMutant(mutant: Mutant | undefined, judge: "both" | "auditor"): Promise<string | undefined> {
+  if (mutant !== undefined) checkMutant(mutant);
   const root = mkdtempSync(join(tmpdir(), "latchkey-mutant-"));
   try {
     // Without this the copies would not be known to be modules.
@@ -42,15 +42,19 @@ export async function judgeMutant(mutant: Mutant, judge: "both" | "auditor"): Pr
     mkdirSync(join(root, "src"));
     cpSync(CORE, join(root, "src/core"), { recursive: true });
     cpSync(SIMULATION, join(root, "test/simulation"), { recursive: true });
-    const path = join(root, "src/core", mutant.file);
-    writeFileSync(
-      path,
-      readFileSync(path, "utf8").replace(mutant.find, () => mutant.replace),
-    );
+    if (mutant !== undefined) plant(mutant, root);
     return await simulate(root, judge === "both" ? RUN : [...RUN, "--audit-only"]);
   } finally {
     rmSync(root, { recursive: true });
   }
+}
+
+function plant({ file, find, replace }: Mutant, root: string): void {
+  const path = join(root, "src/core", file);
+  writeFileSync(
+    path,
+    readFileSync(path, "utf8").replace(find, () => replace),
+  );
 }
 
 function simulate(root: string, args: readonly string[]): Promise<string | undefined> {

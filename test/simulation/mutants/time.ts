@@ -84,7 +84,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     bug: "the heap is not in order any more once those that have left are taken out",
     file: "deadlines.ts",
     find: `slot >= 0; slot--) this.#sink`,
-    replace: `slot > 0; slot--) this.#sink`,
+    replace: `slot > count; slot--) this.#sink`,
   },
   {
     bug: "the clock runs backwards, and leases live longer",

@@ -1,0 +1,193 @@
+/** Lua: the two moves that every rule is made of, a claim is granted, a claim ends; and what follows from them for its key. */
+
+import { MEMORY_MS } from "../../core/limits.ts";
+
+export const MOVES: string = String.raw`
+-- Where a claim's news go. A kept lock outlives its session, and keeps the process that had it.
+local function routeOf(claim)
+  local owner = claim.owner and sessionOf(claim.owner)
+  return owner and owner.process or claim.process
+end
+
+local function countLive(claim, change)
+  if claim.owner then
+    if change > 0 then call('ZADD', at('live:' .. claim.owner), num(claim.ticket), claim.id)
+    else call('ZREM', at('live:' .. claim.owner), claim.id) end
+  elseif not claim.asked.session then
+    space.callers = space.callers + change
+  end
+end
+
+local function forgetRequest(claim)
+  local requests = requestsOf(claim.asked.from)
+  if call('HGET', requests, claim.asked.request) == claim.id then call('HDEL', requests, claim.asked.request) end
+end
+
+-- Takes an ended claim out of every table.
+local function forget(claim)
+  call('ZREM', FORGET, claim.id)
+  call('ZREM', ENDED, claim.id)
+  if claim.fence then call('HDEL', TOKENS, claim.asked.newToken)
+  elseif claim.owner then call('ZREM', at('un:' .. claim.owner), claim.id) end
+  forgetRequest(claim)
+  removeClaim(claim)
+end
+
+-- Forgetting may be late, so what is to be forgotten counts as forgotten.
+local function unlessForgotten(claim)
+  if claim == nil or claim.state ~= 'gone' or claim.forgetAt > now then return claim end
+  forget(claim)
+  return nil
+end
+
+local function findRequest(from, request)
+  local id = call('HGET', requestsOf(from), request)
+  return id and unlessForgotten(claimOf(id)) or nil
+end
+
+-- A token of another key is as good as none.
+local function findToken(token, key)
+  local id = call('HGET', TOKENS, token)
+  local claim = id and unlessForgotten(claimOf(id)) or nil
+  return claim and claim.asked.key == key and claim or nil
+end
+
+-- Returns when the next one is to be forgotten.
+local function forgetSome(countMax)
+  local function first()
+    return tonumber(call('ZRANGE', FORGET, 0, 0, 'WITHSCORES')[2])
+  end
+  local forgetAt = first()
+  if not forgetAt or forgetAt > now then return forgetAt end
+  for _, id in ipairs(call('ZRANGEBYSCORE', FORGET, '-inf', num(now), 'LIMIT', 0, countMax)) do forget(claimOf(id)) end
+  return first()
+end
+
+local function remember(claim)
+  if claim.abandoned then forgetRequest(claim) end
+  local owner = claim.owner and sessionOf(claim.owner)
+  if not claim.fence and (claim.abandoned or (owner and owner.isEnding)) then
+    forgetRequest(claim)
+    removeClaim(claim)
+    return
+  end
+  space.ends = space.ends + 1
+  -- Rounded up to a whole second, as the engine does.
+  claim.forgetAt = math.ceil((now + math.max(2 * (claim.ttlMs or 0), ${MEMORY_MS})) / 1000) * 1000
+  call('ZADD', ENDED, num(space.ends), claim.id)
+  call('ZADD', FORGET, num(claim.forgetAt), claim.id)
+  if not claim.fence and claim.owner then call('ZADD', at('un:' .. claim.owner), num(claim.ticket), claim.id) end
+  save(claim)
+  while call('ZCARD', ENDED) > limitOf('endedMax') do
+    local over = call('ZRANGEBYSCORE', FORGET, '-inf', num(forgottenBy), 'LIMIT', 0, 1)[1]
+    forget(claimOf(over or call('ZRANGE', ENDED, 0, 0)[1]))
+  end
+end
+
+-- A caller that waits is known to its process, so that it can leave with it.
+local function unwatch(claim)
+  if claim.owner or claim.asked.session then return end
+  call('SREM', at('pw:' .. claim.process), 'c' .. claim.id)
+end
+
+local function adopt(claim)
+  if claim.isOrphan then
+    claim.isOrphan = nil
+    call('ZREM', DUE, pad(claim.ticket) .. 'o')
+  end
+end
+
+local function tellGranted(process, claim, to, request, reentrant, depth)
+  tell(process, {
+    kind = 'granted', to = to, request = request, key = claim.asked.key, token = claim.asked.newToken,
+    fence = claim.fence, ticket = claim.ticket, mode = claim.asked.mode, reentrant = reentrant, depth = depth,
+    ttlMs = claim.ttlMs, expiresAt = claim.ttlMs and claim.deadline,
+  })
+end
+
+-- The claim, in no queue, becomes a holder of its key.
+local function grant(claim)
+  work = work + 1
+  claim.state = 'holding'
+  claim.fence = nextSerial()
+  claim.grantedAt = now
+  claim.depth = 1
+  call('ZADD', holdersOf(claim.asked.key), num(claim.fence), claim.id)
+  call('HSET', TOKENS, claim.asked.newToken, claim.id)
+  setClaimDeadline(claim, claim.ttlMs and now + claim.ttlMs)
+  save(claim)
+  tellGranted(routeOf(claim), claim, claim.asked.from, claim.asked.request, false, 1)
+end
+
+-- A live claim is over. Its key is looked at by promote, which the caller owes.
+local function finish(claim, outcome, by)
+  work = work + 1
+  local held = claim.state == 'holding'
+  if held then call('ZREM', holdersOf(claim.asked.key), claim.id)
+  else
+    call('ZREM', queueOf(claim.asked.key), claim.id)
+    unwatch(claim)
+  end
+  adopt(claim)
+  claim.state = 'gone'
+  claim.outcome = outcome
+  claim.by = by
+  setClaimDeadline(claim, nil)
+  countLive(claim, -1)
+  tell(routeOf(claim), {
+    kind = 'ended', to = claim.asked.from, request = claim.asked.request, key = claim.asked.key,
+    outcome = outcome, held = held, by = by,
+  })
+  remember(claim)
+end
+
+-- Whether a claim of this mode could hold together with those who hold now. The queue is not looked at.
+local function admits(key, mode, limit)
+  local holders = holdersOf(key)
+  local first = call('ZRANGE', holders, 0, 0)[1]
+  if not first then return true end
+  if mode == 'exclusive' or claimOf(first).asked.mode == 'exclusive' then return false end
+  return limit == '' or call('ZCARD', holders) < limit
+end
+
+-- Grants what can be granted at the head of the queue. Where there is too much of it for one call, the next one goes on
+-- before anything else is served.
+local function promote(key)
+  local queue = queueOf(key)
+  while true do
+    local id = call('ZRANGE', queue, 0, 0)[1]
+    if not id then break end
+    if isOver() then
+      return postpone(key)
+    end
+    local claim = claimOf(id)
+    local owner = claim.owner and sessionOf(claim.owner)
+    if claim.deadline and claim.deadline < now then finish(claim, 'timed_out')
+    elseif owner and owner.deadline and owner.deadline < now then finish(claim, 'dropped')
+    elseif not isQuarantined() and admits(key, claim.asked.mode, latchOf(key)) then
+      call('ZREM', queue, id)
+      unwatch(claim)
+      grant(claim)
+    else break end
+  end
+  closeLatchIfFree(key)
+end
+
+local function promoteKeys(keys)
+  for _, key in ipairs(keys) do promote(key) end
+end
+
+-- Every key with waiters, the one whose head came first first.
+local function promoteAll()
+  local heads, keys = {}, {}
+  for _, key in ipairs(call('HKEYS', LATCHES)) do
+    local id = call('ZRANGE', queueOf(key), 0, 0)[1]
+    if id then
+      heads[key] = tonumber(id)
+      keys[#keys + 1] = key
+    end
+  end
+  table.sort(keys, function(a, b) return heads[a] < heads[b] end)
+  promoteKeys(keys)
+end
+`;

@@ -1,0 +1,18 @@
+/** What a host is made of: everything that a runtime, or a test, puts in its place. */
+
+import type { FleetPort } from "./fleet-port.ts";
+import type { OnError } from "./parts.ts";
+import type { Alarm, Clock, Hibernation, Mint, Share, Store } from "./ports.ts";
+
+export interface HostPorts {
+  readonly clock: Clock;
+  readonly alarm: Alarm;
+  readonly mint: Mint;
+  readonly store: Store;
+  /** Hears of what went wrong inside: it is told nothing secret, and callers are told nothing of it. */
+  readonly onError: OnError;
+  readonly hibernation?: Hibernation;
+  readonly share?: Share | undefined;
+  /** Set where spaces are shared with other processes; `store` then only tells whether what is there is durable. */
+  readonly fleet?: FleetPort | undefined;
+}

@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import { FleetError } from "../../src/fleet/error.ts";
+import { Fleet } from "../../src/fleet/fleet.ts";
+import { openFleet, withFleetTimes } from "../../src/fleet/open.ts";
+import type { Connector } from "../../src/fleet/connector.ts";
+import { VirtualTime } from "../host/support/time.ts";
+
+const ANSWER = '{"standing":"unknown","served":0,"last":0,"letters":[],"now":1,"epoch":"1","counts":{}}';
+
+function world() {
+  const time = new VirtualTime();
+  const redis = { inspect: undefined as Error | undefined, run: undefined as Error | undefined };
+  const asked: string[] = [];
+  const errors: unknown[] = [];
+  const connector: Connector = {
+    run: async () => {
+      asked.push("run");
+      if (redis.run !== undefined) throw redis.run;
+      return ANSWER;
+    },
+    inspect: async () => {
+      asked.push("inspect");
+      if (redis.inspect !== undefined) throw redis.inspect;
+      return { durable: true };
+    },
+    subscribe: () => ({ renew: () => undefined, close: () => undefined }),
+    close: async () => void asked.push("close"),
+  };
+  let minted = 0;
+  const mint = { token: () => `t${++minted}` };
+  const fleet = new Fleet({ connector, clock: time, mint, onError: (error) => void errors.push(error) });
+  return { time, redis, asked, errors, fleet };
+}
+
+test("whoever asks whether Redis is there is told what was true just now", async () => {
+  const { fleet, time, redis, asked } = world();
+  expect(await fleet.isAvailable()).toBe(true);
+  expect(await fleet.isAvailable()).toBe(true);
+  expect(asked).toEqual(["inspect"]);
+  redis.inspect = new FleetError("unreachable", "gone");
+  time.skip(500);
+  expect(await fleet.isAvailable()).toBe(false);
+  redis.inspect = undefined;
+  expect(await fleet.isAvailable()).toBe(true);
+});
+
+test("a Redis that answers questions and does no work is not there, until it works again", async () => {
+  const { fleet, redis, errors, asked, time } = world();
+  await fleet.ready();
+  redis.run = new FleetError("full", "OOM");
+  const timers = { nextOrder: () => 1, set: () => undefined } as never;
+  const receiver = { effect: () => undefined, stopped: () => undefined, isVacant: false };
+  const parts = { name: "s", receiver, timers, limits: {}, quarantineMs: 0 };
+  const space = fleet.connect({ ...parts, onLost: () => undefined, onIdle: () => undefined });
+  space.submit({ kind: "tick" });
+  await Promise.resolve();
+  await space.settled();
+  time.skip(1);
+  expect(await fleet.isAvailable()).toBe(false);
+  expect(await fleet.isAvailable()).toBe(false);
+  // However often, one outage is told once.
+  expect(errors).toEqual([redis.run]);
+  asked.length = 0;
+  redis.run = undefined;
+  expect(await fleet.isAvailable()).toBe(true);
+  expect(asked).toEqual(["run"]);
+});
+
+test("a prefix has no braces: they decide where keys are", () => {
+  const ports = { clock: new VirtualTime(), mint: { token: () => "t" }, onError: () => undefined };
+  const open = (prefix: string) => () => openFleet({ redis: "redis://h", prefix }, ports);
+  expect(open("a:")).not.toThrow();
+  for (const prefix of ["a{", "}"]) expect(open(prefix)).toThrow(RangeError);
+});
+
+test("the times of a fleet at their limits, and one past them", () => {
+  const ports = { clock: new VirtualTime(), mint: { token: () => "t" }, onError: () => undefined };
+  const open = (times: object) => () => openFleet({ redis: "redis://h", ...times }, ports);
+  for (const leaseMs of [1000, 60_000]) expect(open({ leaseMs })).not.toThrow();
+  for (const leaseMs of [999, 60_001, 1000.5]) expect(open({ leaseMs })).toThrow("leaseMs");
+  for (const retryMs of [50, 1000]) expect(open({ retryMs })).not.toThrow();
+  for (const retryMs of [49, 1001]) expect(open({ retryMs })).toThrow("retryMs");
+});
+
+test("no client believes in its locks for longer than Redis believes in its server", () => {
+  const redis = "redis://h";
+  expect(withFleetTimes({}, { redis })).toEqual({ heartbeatMs: 2000, deadlineMs: 6000 });
+  expect(withFleetTimes({}, { redis, leaseMs: 3000 })).toEqual({ heartbeatMs: 600, deadlineMs: 1800 });
+  expect(withFleetTimes({ deadlineMs: 7000, heartbeatMs: undefined }, { redis })).toEqual({
+    heartbeatMs: 2000,
+    deadlineMs: 7000,
+  });
+  expect(() => withFleetTimes({ deadlineMs: 7001 }, { redis })).toThrow(
+    "deadlineMs must be at most 7000 in this fleet",
+  );
+});

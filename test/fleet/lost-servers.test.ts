@@ -1,0 +1,99 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Network, networkImpossible } from "../conformance/network.ts";
+import { startPuppet } from "../conformance/puppets.ts";
+import { temporaryFolder } from "../conformance/server.ts";
+import { Log } from "./support/crowds.ts";
+import { Redis } from "./support/redis.ts";
+import { hasRedisServer } from "./support/redis-server.ts";
+import { type Name, NAMES, Trio } from "./support/trio.ts";
+
+const LEASE_MS = 2000;
+/** What a busy machine may need besides. */
+const SLACK_MS = 1000;
+const CROWD = 100;
+const KEY = "key";
+
+interface Stage {
+  readonly trio: Trio;
+  readonly redis: Redis;
+  /** Takes the server away from the others, while one of its sessions holds the key. */
+  readonly lose: () => Promise<void> | void;
+  /** Lets it come back. */
+  readonly return: () => Promise<void> | void;
+  readonly within?: (name: Name) => readonly string[];
+}
+
+const impossible = networkImpossible();
+if (impossible !== undefined) console.log(impossible);
+
+describe.skipIf(!hasRedisServer())("300 sessions on three servers want one key", () => {
+  test("kill -9 of a server: its claims end within its lease, and the others go on in order", async () => {
+    await using redis = await Redis.start();
+    await using trio = await Trio.start({ redis: redis.url, leaseMs: LEASE_MS });
+    await play("bun", {
+      trio,
+      redis,
+      lose: async () => void (await trio.get("bun").kill()),
+      return: () => trio.start("bun"),
+    });
+  });
+
+  test("a server is frozen past its lease: its clients stop before others begin, and it comes back as a new one", async () => {
+    await using redis = await Redis.start();
+    await using trio = await Trio.start({ redis: redis.url, leaseMs: LEASE_MS });
+    await play("deno", {
+      trio,
+      redis,
+      lose: () => trio.get("deno").process.signal("SIGSTOP"),
+      return: () => trio.get("deno").process.signal("SIGCONT"),
+    });
+  });
+
+  test.skipIf(impossible !== undefined)(
+    "a server is cut off from Redis past its lease: its clients stop before others begin, and go on when it is healed",
+    async () => {
+      using network = new Network();
+      const within = (name: Name): readonly string[] => network.at(name === "node" ? "client" : "server");
+      await using redis = await Redis.start({ within: network.at("server"), address: network.serverAddress });
+      await using trio = await Trio.start({ redis: redis.url, leaseMs: LEASE_MS, within });
+      const cutAndHeal = { lose: () => network.cut(), return: () => network.heal() };
+      await play("node", { trio, redis, within, ...cutAndHeal });
+    },
+  );
+});
+
+async function play(lost: Name, { trio, lose, return: comeBack, within }: Stage): Promise<void> {
+  using folder = temporaryFolder();
+  const log = new Log(join(folder.path, "log"));
+  const place = (name: Name): { within?: readonly string[] } => (within ? { within: within(name) } : {});
+  const crowds = await Promise.all(
+    NAMES.map((name) => log.crowd({ url: trio.get(name).url, name, count: CROWD, key: KEY, ...place(name) })),
+  );
+  const staying = NAMES.find((name) => name !== lost)!;
+  await using first = await startPuppet(trio.get(staying).socketUrl, {}, place(staying).within);
+  const held = await first.socket.acquire(KEY);
+  for (const crowd of crowds) crowd.writeLine("queue");
+  await log.until("queued", NAMES.length * CROWD);
+  await first.socket.release(held);
+  await log.until("held", CROWD / 2);
+
+  const unlucky = crowds[NAMES.indexOf(lost)]!;
+  unlucky.writeLine("stay");
+  const fence = Number((await unlucky.printed(/^staying \d+$/)).slice("staying ".length));
+  const before = log.count("held");
+  const lostAt = performance.now();
+  await lose();
+  await log.until("held", before + 1);
+  const tookMs = performance.now() - lostAt;
+  console.log(`${lost}: ${tookMs.toFixed(0)} ms until the next has its key (lease ${LEASE_MS} ms)`);
+  expect(tookMs).toBeLessThan(LEASE_MS + SLACK_MS);
+
+  await comeBack();
+  await log.until("held", NAMES.length * CROWD, 60_000);
+  await log.until("freed", NAMES.length * CROWD - 1);
+  log.checkHoldings();
+  log.checkOrder((member) => !member.startsWith(lost), fence);
+  expect(log.count("lost")).toBe(1);
+  await Promise.all(crowds.map((crowd) => crowd.kill()));
+}

@@ -1,0 +1,228 @@
+import { createClient } from "redis";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { serve } from "../../runtimes/node.ts";
+import { type Client, connect, httpClient } from "../../src/client/index.ts";
+import { fleet } from "../../src/embedded-fleet.ts";
+import type { RunningServer } from "../../src/options.ts";
+import { type Place, PLACES, startPlace } from "./support/places.ts";
+import { hasRedisServer } from "./support/redis-server.ts";
+
+const LEASE_MS = 3000;
+const PATIENT = { timeout: 15_000, interval: 20 };
+
+describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", (kind) => {
+  let place: Place;
+  let servers: RunningServer[];
+  let admin: ReturnType<typeof createClient>;
+  const redis = (...args: readonly string[]): Promise<unknown> => admin.sendCommand([...args]);
+  let keyLast = 0;
+  const freshKey = (): string => `k${++keyLast}`;
+
+  const start = (): Promise<RunningServer> =>
+    serve({ port: 0, fleet: { redis: place.redis, leaseMs: LEASE_MS }, onError: () => undefined });
+
+  beforeAll(async () => {
+    place = await startPlace(kind, "--appendonly", "yes");
+    admin = createClient({ url: place.server.url });
+    await admin.connect();
+    servers = [await start(), await start()];
+  });
+  afterAll(async () => {
+    await Promise.all((servers ?? []).map((server) => server.close()));
+    admin?.destroy();
+    await place?.[Symbol.asyncDispose]();
+  });
+
+  function session(server: number, options: Parameters<typeof connect>[1] = {}): Client {
+    const client = connect(servers[server]!.url.replace("http", "ws"), { onError: () => undefined, ...options });
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  const post = (server: number, path: string, body: object): Promise<Response> =>
+    fetch(`${servers[server]!.url}/v1/${path}`, { method: "POST", body: JSON.stringify(body) });
+
+  const waiting = (key: string): Promise<number> =>
+    httpClient(servers[0]!.url)
+      .status(key)
+      .then((told) => told.waiting);
+
+  test("what one grants the other knows, and what one lets go the other is told of", async () => {
+    const key = freshKey();
+    const [first, second] = [session(0), session(1)];
+    const held = await first.acquire(key);
+    expect(await second.tryAcquire(key)).toBe(null);
+    const next = second.acquire(key);
+    await vi.waitFor(async () => expect(await waiting(key)).toBe(1), PATIENT);
+    await held.release();
+
+    expect((await next).fence).toBeGreaterThan(held.fence);
+  });
+
+  test("whose connection is lost lets the next one in, on whichever server that waits", async () => {
+    const key = freshKey();
+    const first = session(0);
+    await first.acquire(key);
+    const next = session(1).acquire(key);
+    await vi.waitFor(async () => expect(await waiting(key)).toBe(1), PATIENT);
+    await first.close();
+
+    await next;
+  });
+
+  test("a push that is lost is made up for", async () => {
+    const key = freshKey();
+    const [first, second] = [session(0), session(1)];
+    const held = await first.acquire(key);
+    const next = second.acquire(key);
+    await vi.waitFor(async () => expect(await waiting(key)).toBe(1), PATIENT);
+    await place.cutListeners(redis);
+    await held.release();
+    await next;
+
+    // And the next one is heard again.
+    const third = first.acquire(key);
+    await (await next).release();
+    await third;
+  });
+
+  test("a session that resumes on another server has what it had, and its old connection is closed", async () => {
+    const key = freshKey();
+    const open = async (server: number, hello: object): Promise<{ socket: WebSocket; welcome: Welcome }> => {
+      const socket = new WebSocket(`${servers[server]!.url.replace("http", "ws")}/v1/session`, "latchkey.v1");
+      onTestFinished(() => socket.close());
+      await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+      socket.send(JSON.stringify({ t: "hello", v: 1, ...hello }));
+      return { socket, welcome: await frame<Welcome>(socket, "welcome") };
+    };
+    const { socket, welcome } = await open(0, { grace: 20_000 });
+    socket.send(JSON.stringify({ t: "acquire", id: "a", key }));
+    await frame(socket, "granted");
+    const closed = new Promise<CloseEvent>((resolve) => socket.addEventListener("close", resolve, { once: true }));
+    const { session: id, secret } = welcome;
+    const again = await open(1, { resume: { session: id, secret } });
+
+    expect(again.welcome).toMatchObject({ session: id, resumed: true, claims: [{ id: "a", key, state: "holding" }] });
+    expect((await closed).code).toBe(4409);
+    // The end of the old connection ends nothing.
+    expect(await session(0).tryAcquire(key)).toBe(null);
+  });
+
+  test("a call that waits keeps its place when it is made again on another server", async () => {
+    const key = freshKey();
+    const held = await session(0).acquire(key);
+    const asked = { ttl: 5000, timeout: 20_000, request_id: `move-${key}` };
+    const abort = new AbortController();
+    const first = fetch(`${servers[0]!.url}/v1/latch/${key}/acquire`, {
+      method: "POST",
+      body: JSON.stringify(asked),
+      signal: abort.signal,
+    }).catch(() => undefined);
+    await vi.waitFor(async () => expect(await waiting(key)).toBe(1), PATIENT);
+    const behind = session(1).acquire(key);
+    await vi.waitFor(async () => expect(await waiting(key)).toBe(2), PATIENT);
+    const second = post(1, `latch/${key}/acquire`, asked);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await waiting(key)).toBe(2);
+    await held.release();
+    const answer = await second;
+    expect(answer.status).toBe(200);
+    const { token } = (await answer.json()) as { token: string };
+    await post(0, `latch/${key}/release`, { token });
+    await behind;
+    abort.abort();
+    await first;
+  });
+
+  test("work runs once, wherever it is begun", async () => {
+    const key = freshKey();
+    let runs = 0;
+    const work = (): number => ++runs;
+    const options = { fingerprint: "f", timeout: 10_000 };
+    const results = await Promise.all(
+      [0, 1, 0, 1].map((server) => httpClient(servers[server]!.url).idempotent(key, options, work)),
+    );
+
+    expect(results).toEqual([1, 1, 1, 1]);
+    expect(runs).toBe(1);
+  });
+
+  test("a program without a server takes part: it waits, it lets go, and sessions hear of it", async () => {
+    const key = freshKey();
+    await using edge = fleet({ redis: place.redis });
+    const held = await edge.acquire(key, { ttl: 10_000 });
+    expect(await session(0).tryAcquire(key)).toBe(null);
+    const next = session(1).acquire(key);
+    await vi.waitFor(async () => expect(await waiting(key)).toBe(1), PATIENT);
+    expect((await edge.extend(key, held.token, 8000)).ttl).toBe(8000);
+    await held.release();
+    const lock = await next;
+    expect(await edge.tryAcquire(key)).toBe(null);
+    const again = edge.acquire(key, { ttl: 10_000, timeout: 10_000 });
+    await vi.waitFor(async () => expect(await waiting(key)).toBe(1), PATIENT);
+    await lock.release();
+    await (await again).release();
+    expect(await edge.idempotent(key, {}, () => "once")).toBe("once");
+    expect(await edge.idempotent(key, {}, () => "twice")).toBe("once");
+  });
+
+  test("Redis that comes back in time has cost nobody anything but a wait", async () => {
+    const key = freshKey();
+    const client = session(0);
+    const held = await client.acquire(key);
+    const readiness = async (): Promise<number> => (await fetch(`${servers[0]!.url}/readyz`)).status;
+    process.kill(place.server.pid, "SIGSTOP");
+    await vi.waitFor(async () => expect(await readiness()).toBe(503), PATIENT);
+    const released = held.release();
+    process.kill(place.server.pid, "SIGCONT");
+    await released;
+
+    expect(held.signal.aborted).toBe(false);
+    await vi.waitFor(async () => expect(await readiness()).toBe(200), PATIENT);
+  });
+
+  test("Redis that stays away: callers hear so, sessions are told lost before their lease is over, and all comes back", async () => {
+    const key = freshKey();
+    const client = session(0);
+    const held = await client.acquire(key);
+    process.kill(place.server.pid, "SIGSTOP");
+    const stoppedAt = performance.now();
+    const call = post(1, `latch/${key}/acquire`, { timeout: 0 });
+    await new Promise((resolve) => held.signal.addEventListener("abort", resolve, { once: true }));
+    const lostAfterMs = performance.now() - stoppedAt;
+    expect((await call).status).toBe(503);
+    process.kill(place.server.pid, "SIGCONT");
+    expect(lostAfterMs).toBeLessThan(LEASE_MS);
+
+    const next = await session(1).acquire(key);
+    expect(next.fence).toBeGreaterThan(held.fence);
+  });
+
+  test("Redis that lost everything: a new epoch, everybody is told lost, and fences go on upward", async () => {
+    const key = freshKey();
+    const held = await session(0).acquire(key);
+    await redis("FLUSHALL");
+    await new Promise((resolve) => held.signal.addEventListener("abort", resolve, { once: true }));
+
+    expect((await session(1).acquire(key)).fence).toBeGreaterThan(held.fence);
+  });
+});
+
+interface Welcome {
+  readonly session: string;
+  readonly secret: string;
+}
+
+/** The next frame of that type. */
+function frame<T>(socket: WebSocket, t: string): Promise<T> {
+  return new Promise((resolve) => {
+    const look = ({ data }: MessageEvent): void => {
+      if (!/^[[{]/.test(String(data))) return;
+      const found = [JSON.parse(String(data)) as { t: string }].flat().find((one) => one.t === t);
+      if (found === undefined) return;
+      socket.removeEventListener("message", look);
+      resolve(found as T);
+    };
+    socket.addEventListener("message", look);
+  });
+}

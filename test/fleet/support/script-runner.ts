@@ -1,0 +1,49 @@
+/** Calls of the script on a real Redis, one after the other as they were made, without waiting for each other. */
+
+import { createHash } from "node:crypto";
+import { createClient } from "redis";
+import { SCRIPT } from "../../../src/fleet/lua/index.ts";
+import {
+  decodeAnswer,
+  decodeWake,
+  encodeCall,
+  type FleetAnswer,
+  type FleetCall,
+  type Wake,
+} from "../../../src/fleet/script.ts";
+
+export const PREFIX = "test:";
+
+export interface ScriptRunner {
+  run(call: FleetCall): Promise<FleetAnswer>;
+  /** Until what it resolves to is called. */
+  subscribe(channel: string, hear: (wake: Wake) => void): Promise<() => Promise<void>>;
+  /** A command of Redis' own. */
+  send(...args: readonly string[]): Promise<unknown>;
+  close(): void;
+}
+
+export async function openRunner(url: string): Promise<ScriptRunner> {
+  const client = createClient({ url });
+  await client.connect();
+  await client.scriptLoad(SCRIPT);
+  const hash = createHash("sha1").update(SCRIPT).digest("hex");
+  return {
+    run: async (call) => {
+      const { keys, args } = encodeCall(PREFIX, call);
+      return decodeAnswer(await client.evalSha(hash, { keys: [...keys], arguments: [...args] }));
+    },
+    subscribe: async (channel, hear) => {
+      const listener = client.duplicate();
+      await listener.connect();
+      await listener.subscribe(channel, (message) => hear(decodeWake(message)));
+      return async () => {
+        // What was published before this is answered has arrived.
+        await listener.unsubscribe(channel);
+        listener.destroy();
+      };
+    },
+    send: (...args) => client.sendCommand([...args]),
+    close: () => client.destroy(),
+  };
+}

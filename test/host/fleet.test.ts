@@ -1,0 +1,150 @@
+import { expect, test } from "vitest";
+import { FleetWorld } from "./support/fleet.ts";
+import { settle } from "./support/time.ts";
+
+const KEY = "/v1/latch/k";
+
+test("a welcome tells the epoch of the space", () => {
+  expect(new FleetWorld().session().welcome.epoch).toBe(42);
+});
+
+test("a pong is acked as long as what the client concludes from it holds even if this process stops now, and no longer", () => {
+  const world = new FleetWorld({ deadlineMs: 6000, heartbeatMs: 2000 });
+  const socket = world.session();
+  socket.news();
+  world.space.vouchedUntil = world.time.now() + 6000;
+  socket.say("pong");
+  expect(socket.news()).toEqual(["ack"]);
+  world.time.skip(1);
+  socket.say("pong");
+  expect(socket.news()).toEqual([]);
+  world.space.vouchedUntil += 1;
+  socket.say("pong");
+  expect(socket.news()).toEqual(["ack"]);
+});
+
+test("a session within the process has a heartbeat as well: its process may be given up", () => {
+  const world = new FleetWorld();
+
+  expect(world.session({}, false).welcome).toMatchObject({ ping: 5000, deadline: 15_000 });
+});
+
+test("a session that another process has taken over is closed as taken over, and not dropped", () => {
+  const world = new FleetWorld();
+  const socket = world.session();
+  world.space.parts.receiver.moved?.(socket.welcome.session);
+  socket.drop();
+
+  expect(socket.closedWith?.code).toBe(4409);
+  expect(world.space.submitted.map(({ kind }) => kind)).toEqual(["open"]);
+});
+
+test("whoever resumes a session here just after it went elsewhere is not taken for the one that left", async () => {
+  const world = new FleetWorld();
+  const socket = world.session({ grace: 1000 });
+  const { session } = socket.welcome;
+  const again = world.session(null);
+  world.space.isHeld = true;
+  again.hello({ resume: socket.resume });
+  world.space.parts.receiver.moved?.(session);
+  expect(socket.closedWith?.code).toBe(4409);
+  world.space.flow();
+  await settle();
+
+  expect(again.welcome).toMatchObject({ session, resumed: true });
+  expect(again.closedWith).toBeUndefined();
+});
+
+test("while no answer can be had callers are sent away with 503; what was granted to nobody is given back", async () => {
+  const world = new FleetWorld();
+  const held = world.session();
+  world.space.isHeld = true;
+  const calls = [world.request("POST", `${KEY}/acquire`, { timeout: 60_000 }), world.request("GET", KEY)];
+  await settle();
+  world.space.tell();
+  for (const call of calls) {
+    const response = await call;
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([503, "unavailable"]);
+  }
+  expect(held.closedWith).toBeUndefined();
+  world.space.flow();
+
+  expect(held.status("k")).toMatchObject({ holders: [], waiting: 0 });
+});
+
+test("a caller that comes back under its request id while no answer can be had gets the grant of the first call", async () => {
+  const world = new FleetWorld();
+  world.session();
+  world.space.isHeld = true;
+  const asked = { timeout: 60_000, request_id: "once" };
+  const first = world.request("POST", `${KEY}/acquire`, asked);
+  await settle();
+  world.space.tell();
+  expect((await first).status).toBe(503);
+  const second = world.request("POST", `${KEY}/acquire`, asked);
+  await settle();
+  world.space.flow();
+
+  expect((await second).status).toBe(200);
+  expect(world.space.submitted.map(({ kind }) => kind)).toEqual(["open", "acquire"]);
+});
+
+test("a begin that has no answer is sent away as well, and the attempt that it starts later is ended", async () => {
+  const world = new FleetWorld();
+  world.session();
+  world.space.isHeld = true;
+  const begun = world.request("POST", "/v1/idempotency/k/begin", {});
+  await settle();
+  world.space.tell();
+  expect((await begun).status).toBe(503);
+  world.space.flow();
+
+  expect(world.space.submitted.at(-1)).toMatchObject({ kind: "cancel_begin" });
+});
+
+test("a process that was cut off closes its sessions and answers 503, and joins anew with the next call", async () => {
+  const world = new FleetWorld();
+  const socket = world.session();
+  world.space.isHeld = true;
+  const call = world.request("GET", KEY);
+  await settle();
+  world.space.cutOff();
+  expect((await call).status).toBe(503);
+  expect(socket.frames("error")).toMatchObject([{ code: "unavailable" }]);
+  expect(socket.closedWith?.code).toBe(4500);
+  expect(world.spaces[0]!.submitted.some(({ kind }) => kind === "drop")).toBe(false);
+
+  expect((await world.request("GET", KEY)).status).toBe(200);
+  expect(world.spaces).toHaveLength(2);
+});
+
+test("/readyz asks what serves the spaces, each time", async () => {
+  const world = new FleetWorld();
+  expect((await world.request("GET", "/readyz")).status).toBe(200);
+  world.isUp = false;
+  expect((await world.request("GET", "/readyz")).status).toBe(503);
+  world.isUp = true;
+  expect((await world.request("GET", "/readyz")).status).toBe(200);
+});
+
+test("a drain leaves each space, after the last that was to be said there", async () => {
+  const world = new FleetWorld();
+  world.session();
+  world.session({ space: "other" });
+  await world.host.drain();
+
+  expect(world.spaces.map(({ said }) => said)).toEqual([
+    ["settled", "left"],
+    ["settled", "left"],
+  ]);
+  expect(world.spaces.map(({ submitted }) => submitted.at(-1)?.kind)).toEqual(["drop", "drop"]);
+});
+
+test("metrics count the sessions that are connected here", async () => {
+  const world = new FleetWorld();
+  world.session();
+  world.session();
+  const told = await (await world.request("GET", "/metrics")).text();
+
+  expect(told).toContain("latchkey_sessions 2\n");
+});
