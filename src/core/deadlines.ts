@@ -14,8 +14,8 @@ export interface Due {
 /** So many entries are put right by one look for the next deadline: a million extended leases must not stop a step. */
 const SETTLED_MAX = 64;
 const CAPACITY_MIN = 64;
-/** So many entries more may be out of use than in use. */
-const UNUSED_MAX = 16;
+/** So many entries more may be out of use than in use: few, so that the simulation's small worlds get there, too. */
+const UNUSED_MAX = 4;
 
 /**
  * A heap of four children, earliest first. Its keys stand side by side in an array of their own, so that comparing touches
