@@ -4,6 +4,7 @@ export const TEST_FOLDERS = {
   simulation: ["simulation"],
   conformance: ["conformance"],
   fleet: ["fleet"],
+  "fleet-servers": ["fleet-servers"],
   workers: ["workers"],
   "workers-inside": ["workers/inside"],
   docs: ["docs", "examples"],
