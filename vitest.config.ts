@@ -10,6 +10,7 @@ export default defineConfig({
       project("conformance", 30_000),
       project("processes", 30_000),
       project("fleet", 300_000),
+      project("fleet-servers", 60_000),
       project("docs", 30_000),
       project("workers", 60_000, "test/workers/*.test.ts"),
     ],

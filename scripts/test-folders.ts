@@ -5,6 +5,7 @@ export const TEST_FOLDERS = {
   conformance: ["conformance"],
   processes: ["stand-ins", "load-generators"],
   fleet: ["fleet"],
+  "fleet-servers": ["fleet-servers"],
   workers: ["workers"],
   "workers-inside": ["workers/inside"],
   docs: ["docs", "examples"],

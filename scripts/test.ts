@@ -40,6 +40,13 @@ const steps: readonly Step[] = [
   { name: "package", run: ["npm run check:package"], alone: true },
   { name: "conformance", run: [vitest("node", "conformance")], tests: "conformance", alone: true },
   { name: "fleet", run: [vitest("node", "fleet")], tests: "fleet", alone: true },
+  {
+    name: "fleet-servers",
+    // Most of the time they wait for what takes its time by itself, such as the end of a lease.
+    run: [`${vitest("node", "fleet-servers")} --maxWorkers=3`],
+    tests: "fleet-servers",
+    alone: true,
+  },
   { name: "workers", run: [vitest("node", "workers")], tests: "workers", alone: true },
   { name: "processes", run: [vitest("node", "processes")], tests: "processes" },
   {

@@ -10,12 +10,12 @@ import type { Runtime } from "./runtimes.ts";
 import { startServer, temporaryFolder } from "./server.ts";
 import { openSession, openSocket } from "./socket.ts";
 
-const ROUNDS = 10;
+const ROUNDS_DEFAULT = 10;
 const LOAD_MIN_MS = 50;
 const LOAD_MAX_MS = 350;
 const SLACK_MS = 1000;
 
-export function crash(runtime: Runtime): void {
+export function crash(runtime: Runtime, rounds = ROUNDS_DEFAULT): void {
   test("what was answered before kill -9 is true after it", async () => {
     using folder = temporaryFolder(runtime);
     await using first = await startServer(runtime, { folder: folder.path });
@@ -102,7 +102,7 @@ export function crash(runtime: Runtime): void {
     ];
     using folder = temporaryFolder(runtime);
     let epoch = 0;
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       const { fenceMax } = ledger;
       await using server = await startServer(runtime, { folder: folder.path });
       for (const each of load) await each.resume(server);
@@ -122,8 +122,8 @@ export function crash(runtime: Runtime): void {
       await Promise.all(running);
       ledger.check();
     }
-    console.log(`${runtime.name}: ${ledger.count} grants over ${ROUNDS} kills`);
-    expect(ledger.count).toBeGreaterThan(10 * ROUNDS);
+    console.log(`${runtime.name}: ${ledger.count} grants over ${rounds} kills`);
+    expect(ledger.count).toBeGreaterThan(10 * rounds);
   });
 }
 

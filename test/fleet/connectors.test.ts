@@ -34,6 +34,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", (kind) => {
     await redis("REPLICAOF", "NO", "ONE");
   });
 
+  const testRest = kind === "over REST" ? test : () => undefined;
   const run = (script: string, ...args: readonly string[]): Promise<string> =>
     connector.run({ script, keys: ["{s}"], args });
 
@@ -134,7 +135,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", (kind) => {
     expect(String(error)).not.toContain(SECRET);
   });
 
-  test.runIf(kind === "over REST")("a client with other options than ours gives and hears the same", async () => {
+  testRest("a client with other options than ours gives and hears the same", async () => {
     const theirs = connectOver(() => new Redis(place.redis as { url: string; token: string }));
     onTestFinished(() => theirs.close());
     const heard: string[] = [];

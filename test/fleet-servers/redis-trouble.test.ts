@@ -5,7 +5,7 @@ import { bun, deno, node } from "../conformance/runtimes.ts";
 import { failToStart } from "../conformance/server.ts";
 import { openSocket } from "../conformance/socket.ts";
 import { freePort, Redis } from "./support/redis.ts";
-import { hasRedisServer } from "./support/redis-server.ts";
+import { hasRedisServer } from "../fleet/support/redis-server.ts";
 import { inFleet } from "./support/runtime.ts";
 import { type Name, NAMES, Trio } from "./support/trio.ts";
 
@@ -16,9 +16,7 @@ const PASSWORD = "hunter2-hunter2";
 let keyLast = 0;
 const freshKey = (): string => `key-${++keyLast}`;
 
-const LIMITS = { timeout: 60_000 };
-
-describe.skipIf(!hasRedisServer())("three servers", LIMITS, () => {
+describe.skipIf(!hasRedisServer())("three servers", () => {
   let redis: Redis;
   let trio: Trio;
 
@@ -167,7 +165,6 @@ describe.skipIf(!hasRedisServer())("three servers", LIMITS, () => {
 
 describe.skipIf(!hasRedisServer()).each([bun, deno, node])(
   "a server on $name does not start, and says why in one line",
-  LIMITS,
   (runtime) => {
     const refusal = async (url: string): Promise<string> => {
       const { code, output } = await failToStart(inFleet(runtime, url), {});

@@ -5,13 +5,14 @@ import { startPuppet } from "../conformance/puppets.ts";
 import { temporaryFolder } from "../conformance/server.ts";
 import { Log } from "./support/crowds.ts";
 import { Redis } from "./support/redis.ts";
-import { hasRedisServer } from "./support/redis-server.ts";
+import { hasRedisServer } from "../fleet/support/redis-server.ts";
 import { type Name, NAMES, Trio } from "./support/trio.ts";
 
 const LEASE_MS = 2000;
 /** What a busy machine may need besides. */
 const SLACK_MS = 1000;
-const CROWD = 100;
+const HALF = 50;
+const CROWD = 2 * HALF;
 const KEY = "key";
 
 interface Stage {
@@ -73,13 +74,14 @@ async function play(lost: Name, { trio, lose, return: comeBack, within }: Stage)
   const staying = NAMES.find((name) => name !== lost)!;
   await using first = await startPuppet(trio.get(staying).socketUrl, {}, place(staying).within);
   const held = await first.socket.acquire(KEY);
-  for (const crowd of crowds) crowd.writeLine("queue");
-  await log.until("queued", NAMES.length * CROWD);
-  await first.socket.release(held);
-  await log.until("held", CROWD / 2);
-
+  // In two halves, so that many of each crowd are in line behind whoever is lost with the key.
+  for (const half of [0, 1]) {
+    for (const crowd of crowds) crowd.writeLine(`queue ${half * HALF} ${(half + 1) * HALF}`);
+    await log.until("queued", (half + 1) * NAMES.length * HALF);
+  }
   const unlucky = crowds[NAMES.indexOf(lost)]!;
-  unlucky.writeLine("stay");
+  unlucky.writeLine(`stay ${HALF / 2}`);
+  await first.socket.release(held);
   const fence = Number((await unlucky.printed(/^staying \d+$/)).slice("staying ".length));
   const before = log.count("held");
   const lostAt = performance.now();

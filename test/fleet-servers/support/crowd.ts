@@ -4,7 +4,8 @@
  *
  *     queued <member> <position>   held <member> <fence>   freed <member> <fence>   lost <member> <fence>   failed <member> <why>
  *
- * Commands on the standard input: `queue`, and `stay`: whoever has the key next keeps it until it is lost.
+ * Commands on the standard input: `queue <from> <to>` for the members of these numbers, and `stay <n>`: the nth who has the key
+ * keeps it until it is lost.
  */
 
 import { appendFileSync } from "node:fs";
@@ -14,7 +15,8 @@ import { type Client, connect, type WebSocketConstructor } from "../../../src/cl
 
 const [url = "", name = "", count = "", key = "", log = ""] = process.argv.slice(2);
 const HOLD_MS = 1;
-let isStaying = false;
+let heldCount = 0;
+let staysAt = Number.POSITIVE_INFINITY;
 
 const members = Array.from({ length: Number(count) }, (_, i) => {
   const member = `${name}-${i}`;
@@ -24,10 +26,15 @@ const members = Array.from({ length: Number(count) }, (_, i) => {
 await Promise.all(members.map(({ client }) => client.ready));
 console.log("ready");
 
-createInterface({ input: process.stdin }).on("line", (command) => {
-  if (command === "stay") isStaying = true;
-  else for (const { member, client } of members) take(member, client).catch((error: unknown) => failed(member, error));
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const [command, first, second] = line.split(" ");
+  if (command === "stay") staysAt = Number(first);
+  else for (const { member, client } of members.slice(Number(first), Number(second))) queue(member, client);
 });
+
+function queue(member: string, client: Client): void {
+  take(member, client).catch((error: unknown) => write("failed", member, String(error)));
+}
 
 async function take(member: string, client: Client): Promise<void> {
   const lock = await client.acquire(key);
@@ -38,8 +45,8 @@ async function take(member: string, client: Client): Promise<void> {
     if (!isOver) write("lost", member, lock.fence);
     isOver = true;
   });
-  if (isStaying) {
-    isStaying = false;
+  heldCount += 1;
+  if (heldCount === staysAt) {
     console.log("staying", lock.fence);
     return;
   }
@@ -50,10 +57,6 @@ async function take(member: string, client: Client): Promise<void> {
   isOver = true;
   write("freed", member, lock.fence);
   await lock.release().catch(() => undefined);
-}
-
-function failed(member: string, error: unknown): void {
-  write("failed", member, String(error));
 }
 
 function write(...words: readonly (string | number)[]): void {

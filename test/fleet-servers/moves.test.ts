@@ -4,20 +4,19 @@ import { Caller } from "../conformance/caller.ts";
 import { openSession, openSocket, type TestSocket } from "../conformance/socket.ts";
 import { startUpstash, type UpstashStandIn } from "../stand-ins/upstash.ts";
 import { Redis } from "./support/redis.ts";
-import { hasRedisServer } from "./support/redis-server.ts";
+import { hasRedisServer } from "../fleet/support/redis-server.ts";
 import { type Name, NAMES, Trio } from "./support/trio.ts";
 
 const LEASE_MS = 2000;
 const RETRY_MS = 400;
 /** What a busy machine may need besides. */
 const SLACK_MS = 600;
-const LIMITS = { timeout: 60_000 };
 const env = { LOCK_RETRY_INTERVAL: `${RETRY_MS}ms` };
 
 let keyLast = 0;
 const freshKey = (): string => `key-${++keyLast}`;
 
-describe.skipIf(!hasRedisServer())("three servers", LIMITS, () => {
+describe.skipIf(!hasRedisServer())("three servers", () => {
   let redis: Redis;
   let trio: Trio;
   let lost: Name | undefined;
@@ -127,7 +126,7 @@ describe.skipIf(!hasRedisServer())("three servers", LIMITS, () => {
   });
 });
 
-describe.skipIf(!hasRedisServer())("three servers that are told nothing any more", LIMITS, () => {
+describe.skipIf(!hasRedisServer())("three servers that are told nothing any more", () => {
   let redis: Redis;
   let upstash: UpstashStandIn;
   let trio: Trio;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Caller } from "../conformance/caller.ts";
 import { openSession } from "../conformance/socket.ts";
 import { Cluster } from "./support/cluster.ts";
-import { hasRedisServer } from "./support/redis-server.ts";
+import { hasRedisServer } from "../fleet/support/redis-server.ts";
 import { type Name, NAMES, Trio } from "./support/trio.ts";
 
 const LEASE_MS = 10_000;
@@ -10,7 +10,7 @@ const SPACES = Array.from({ length: 12 }, (_, i) => `space-${i}`);
 const KEY = "key";
 const GRACEFUL = { grace: 30_000 };
 
-describe.skipIf(!hasRedisServer())("three servers and a Redis Cluster of three masters", { timeout: 60_000 }, () => {
+describe.skipIf(!hasRedisServer())("three servers and a Redis Cluster of three masters", () => {
   test("spaces spread over the masters, each with all that it has on one, and keys are handed on as ever", async () => {
     await using cluster = await Cluster.start();
     const [first] = cluster.masters;

@@ -3,8 +3,8 @@
 import { afterAll, describe } from "vitest";
 import type { Runtime } from "../../conformance/runtimes.ts";
 import { ALL_TOPICS, conformance, type Topic } from "../../conformance/suite.ts";
-import { type PLACES, startPlace } from "../support/places.ts";
-import { hasRedisServer } from "../support/redis-server.ts";
+import { type PLACES, startPlace } from "../../fleet/support/places.ts";
+import { hasRedisServer } from "../../fleet/support/redis-server.ts";
 import { inFleet } from "../support/runtime.ts";
 
 /** What locks are is Redis' business here, and how servers start, listen and end is as it is without one: that is looked at once. */
