@@ -185,21 +185,19 @@ export function idempotency(subject: Subject): void {
     expect(await begin(key, { request_id: "r", lease: 1000 })).toMatchObject({ status: 422 });
   });
 
-  test.runIf(subject.runtime.seesHangUps)(
-    "a caller that hangs up while it waits leaves the queue at once",
-    async () => {
-      const key = freshKey();
-      await begin(key);
-      const stop = new AbortController();
-      const gone = caller().request("POST", at(key, "begin"), { timeout: 60_000 }, { signal: stop.signal });
-      await waiting(key, 1);
-      const stoppedAt = performance.now();
-      stop.abort();
-      await expect(gone).rejects.toHaveProperty("name", "AbortError");
-      await waiting(key, 0);
-      figure(subject.runtime, "hang-up of a begin to an empty queue", [performance.now() - stoppedAt]);
-    },
-  );
+  const testHangUp = subject.runtime.seesHangUps ? test : () => undefined;
+  testHangUp("a caller that hangs up while it waits leaves the queue at once", async () => {
+    const key = freshKey();
+    await begin(key);
+    const stop = new AbortController();
+    const gone = caller().request("POST", at(key, "begin"), { timeout: 60_000 }, { signal: stop.signal });
+    await waiting(key, 1);
+    const stoppedAt = performance.now();
+    stop.abort();
+    await expect(gone).rejects.toHaveProperty("name", "AbortError");
+    await waiting(key, 0);
+    figure(subject.runtime, "hang-up of a begin to an empty queue", [performance.now() - stoppedAt]);
+  });
 
   test("a caller that died while it waited has no attempt for long", async () => {
     const key = freshKey();

@@ -19,7 +19,7 @@ const RARE_MIN = 20;
 
 /** `SEED=7 npx vitest run test/fleet/oracle.test.ts` tells one story alone; `STEPS=2500` longer ones. */
 const { SEED } = process.env;
-const STEPS = Number(process.env["STEPS"] ?? 600);
+const STEPS = Number(process.env["STEPS"] ?? 400);
 const firsts = SEED === undefined ? Array.from({ length: SEEDS / BATCH }, (_, i) => 1 + i * BATCH) : [Number(SEED)];
 
 describe.skipIf(!hasRedisServer())("the script does what the engine does", () => {

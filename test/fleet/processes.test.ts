@@ -7,7 +7,7 @@ import { openRunner, type ScriptRunner } from "./support/script-runner.ts";
 import { describeFailure, type Story, writeStory } from "./support/stories.ts";
 import { PROCESSES, type ProcessName, route } from "./support/three-processes.ts";
 
-const SEEDS = 60;
+const SEEDS = 30;
 const STEPS = 500;
 const BATCH = 10;
 
