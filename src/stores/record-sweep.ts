@@ -8,7 +8,7 @@ export interface RecordSweep {
   sweep(now: number, countMax: number): number;
 }
 
-/** Deleting stops after this long, ms, where the clock goes on meanwhile: nobody shall notice it. */
+/** A walk stops deleting after this long, ms: nobody shall notice it. */
 const SWEEP_MS = 2;
 
 /**
@@ -45,7 +45,7 @@ export class WalkingSweep implements RecordSweep {
       if (expires <= wall) due.push(row);
       else this.#nextWall = Math.min(this.#nextWall, expires);
     }
-    const stoppedAt = this.#deletion.run(due);
+    const stoppedAt = this.#deletion.run(due, SWEEP_MS);
     const last = stoppedAt ?? (rows.length < countMax ? undefined : rows.at(-1));
     this.#at = last && { space: String(last["space"]), key: String(last["key"]) };
     // Not `now` at the end, also where a row has become due behind the walk: the next one is for the host to begin.
@@ -71,7 +71,8 @@ export class IndexedSweep implements RecordSweep {
 
   sweep(now: number, countMax: number): number {
     const wall = wallOf(now, this.#clock);
-    this.#deletion.run(this.#due.all(wall, countMax));
+    // To go on later would cost another alarm, and the clock of such a store hardly moves within a turn.
+    this.#deletion.run(this.#due.all(wall, countMax), Number.POSITIVE_INFINITY);
     const [next] = this.#next.all();
     return next === undefined ? Number.POSITIVE_INFINITY : Math.max(now, now + Number(next["expires"]) - wall);
   }
@@ -90,10 +91,10 @@ export class Deletion {
     this.#drop = driver.prepare("DELETE FROM record WHERE space = ? AND key = ?");
   }
 
-  /** Returns the last row that was deleted when there was no time for all. */
-  run(due: readonly SqlRow[]): SqlRow | undefined {
+  /** Returns the last row that was deleted when `forMs` was not enough for all. */
+  run(due: readonly SqlRow[], forMs: number): SqlRow | undefined {
     if (due.length === 0) return undefined;
-    const until = this.#clock.now() + SWEEP_MS;
+    const until = this.#clock.now() + forMs;
     let stoppedAt: SqlRow | undefined;
     this.#driver.transaction(() => {
       for (const row of due) {

@@ -42,8 +42,8 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
   const post = (server: number, path: string, body: object): Promise<Response> =>
     fetch(`${servers[server]!.url}/v1/${path}`, { method: "POST", body: JSON.stringify(body) });
 
-  const waiting = (key: string): Promise<number> =>
-    httpClient(servers[0]!.url)
+  const waiting = (key: string, server = 0): Promise<number> =>
+    httpClient(servers[server]!.url)
       .status(key)
       .then((told) => told.waiting);
 
@@ -122,8 +122,10 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
     const behind = session(1).acquire(key);
     await vi.waitFor(async () => expect(await waiting(key)).toBe(2), PATIENT);
     const second = post(1, `latch/${key}/acquire`, asked);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(await waiting(key)).toBe(2);
+    const gauges = async (): Promise<string> => (await fetch(`${servers[1]!.url}/metrics`)).text();
+    await vi.waitFor(async () => expect(await gauges()).toContain("latchkey_http_calls 1\n"), PATIENT);
+    // What a server is asked it passes on in that order, so by this answer the call before it has been served.
+    expect(await waiting(key, 1)).toBe(2);
     await held.release();
     const answer = await second;
     expect(answer.status).toBe(200);
