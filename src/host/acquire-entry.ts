@@ -4,24 +4,16 @@
  */
 
 import { type Acquire, type Command, isSameRequest } from "../core/index.ts";
-import type { Answer, Delivery, WaitAnswer } from "./calls.ts";
+import { type Caller, Callers } from "./callers.ts";
+import type { Delivery } from "./calls.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
-
-export interface Caller {
-  /** Aborts when the caller hangs up, where the runtime can see it. */
-  readonly signal: AbortSignal;
-  readonly resolve: (answer: WaitAnswer) => void;
-  readonly since: number;
-}
 
 export class AcquireEntry implements Delivery {
   readonly #command: Acquire;
   readonly #submit: (command: Command) => void;
   readonly #parts: HostParts;
-  /** Each caller with what takes its listener off again. */
-  readonly #callers: Map<Caller, (() => void) | undefined> = new Map();
-  #isQueued = false;
+  readonly #callers: Callers;
   #isCancelled = false;
   #isFresh = false;
   /** Answers given with the grant, and those of them that are known to have been lost. */
@@ -32,6 +24,14 @@ export class AcquireEntry implements Delivery {
     this.#command = command;
     this.#submit = submit;
     this.#parts = parts;
+    // Before it is known to be queued it may be a repeat of a claim that holds: then it is decided by the answer.
+    this.#callers = new Callers(() => {
+      if (this.#callers.size === 0 && this.#isQueued && !this.#isCancelled) this.#cancel();
+    });
+  }
+
+  get #isQueued(): boolean {
+    return this.#callers.hasWaited;
   }
 
   /** The claim is withdrawn and forgotten; the same request is a new claim. */
@@ -52,21 +52,17 @@ export class AcquireEntry implements Delivery {
       caller.resolve({ answer, hasWaited: false });
       return;
     }
-    this.#callers.set(caller, undefined);
+    this.#callers.add(caller);
   }
 
   listen(caller: Caller): void {
-    if (!this.#callers.has(caller)) return;
-    const { signal } = caller;
-    const hangUp = (): void => this.#hungUp(caller);
-    signal.addEventListener("abort", hangUp, { once: true });
-    this.#callers.set(caller, () => signal.removeEventListener("abort", hangUp));
+    this.#callers.listen(caller);
   }
 
   effect(effect: Told): boolean {
     switch (effect.kind) {
       case "queued":
-        this.#isQueued = true;
+        this.#callers.hasWaited = true;
         if (this.#parts.isDraining()) this.drain();
         else if (this.#callers.size === 0) this.#cancel();
         return false;
@@ -75,10 +71,10 @@ export class AcquireEntry implements Delivery {
       case "ended":
         // A claim that was held before can still be told to end while its repeat is on the way.
         if (effect.held && effect.again !== true && !this.#isCancelled) return false;
-        this.#answer(effect);
+        this.#callers.answer(effect);
         return true;
       default:
-        this.#answer(effect);
+        this.#callers.answer(effect);
         return true;
     }
   }
@@ -91,18 +87,18 @@ export class AcquireEntry implements Delivery {
 
   drain(): void {
     if (!this.#isQueued || this.#isCancelled) return;
-    this.#answer({ kind: "draining" });
+    this.#callers.answer({ kind: "draining" });
     this.#cancel();
   }
 
   stopped(): void {
-    this.#answer({ kind: "unavailable" });
+    this.#callers.answer({ kind: "unavailable" });
   }
 
   /** As if all had hung up: whoever comes back under the same request takes it up again. */
   unavailable(): void {
     if (this.#callers.size === 0) return;
-    this.#answer({ kind: "unavailable" });
+    this.#callers.answer({ kind: "unavailable" });
     if (this.#isQueued && !this.#isCancelled) this.#cancel();
   }
 
@@ -113,7 +109,7 @@ export class AcquireEntry implements Delivery {
       this.#isFresh = isFresh;
       this.#givenCount = this.#callers.size;
       this.#observe();
-      this.#answer(effect);
+      this.#callers.answer(effect);
       return true;
     }
     // Whoever asked is gone. A lock that an earlier answer told of is not ours to give back.
@@ -124,23 +120,7 @@ export class AcquireEntry implements Delivery {
 
   #observe(): void {
     const now = this.#parts.clock.now();
-    for (const { since } of this.#callers.keys()) this.#parts.metrics.waited(now - since);
-  }
-
-  #answer(answer: Answer): void {
-    for (const [caller, takeOff] of this.#callers) {
-      takeOff?.();
-      caller.resolve({ answer, hasWaited: this.#isQueued });
-    }
-    this.#callers.clear();
-  }
-
-  #hungUp(caller: Caller): void {
-    this.#callers.get(caller)?.();
-    this.#callers.delete(caller);
-    caller.resolve({ answer: { kind: "gone" }, hasWaited: this.#isQueued });
-    // Before it is known to be queued it may be a repeat of a claim that holds: then it is decided by the answer.
-    if (this.#callers.size === 0 && this.#isQueued && !this.#isCancelled) this.#cancel();
+    for (const { since } of this.#callers) this.#parts.metrics.waited(now - since);
   }
 
   #cancel(): void {

@@ -4,8 +4,8 @@
  */
 
 import { type Begin, type Command, isSameBegin } from "../core/index.ts";
-import type { Caller } from "./acquire-entry.ts";
-import type { Answer, Delivery } from "./calls.ts";
+import { type Caller, Callers } from "./callers.ts";
+import type { Delivery } from "./calls.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
 
@@ -13,9 +13,7 @@ export class BeginEntry implements Delivery {
   readonly #command: Begin;
   readonly #submit: (command: Command) => void;
   readonly #parts: HostParts;
-  /** Each caller with what takes its listener off again. */
-  readonly #callers: Map<Caller, (() => void) | undefined> = new Map();
-  #isQueued = false;
+  readonly #callers: Callers;
   #isCancelled = false;
   #isFresh = false;
   /** Answers given with the start, and those of them that are known to have been lost. */
@@ -26,6 +24,14 @@ export class BeginEntry implements Delivery {
     this.#command = command;
     this.#submit = submit;
     this.#parts = parts;
+    // Before it is known to be queued it may be a repeat of a begin that runs: then it is decided by the answer.
+    this.#callers = new Callers(() => {
+      if (this.#callers.size === 0 && this.#isQueued && !this.#isCancelled) this.#cancel();
+    });
+  }
+
+  get #isQueued(): boolean {
+    return this.#callers.hasWaited;
   }
 
   get isCancelled(): boolean {
@@ -45,21 +51,17 @@ export class BeginEntry implements Delivery {
       caller.resolve({ answer, hasWaited: false });
       return;
     }
-    this.#callers.set(caller, undefined);
+    this.#callers.add(caller);
   }
 
   listen(caller: Caller): void {
-    if (!this.#callers.has(caller)) return;
-    const { signal } = caller;
-    const hangUp = (): void => this.#hungUp(caller);
-    signal.addEventListener("abort", hangUp, { once: true });
-    this.#callers.set(caller, () => signal.removeEventListener("abort", hangUp));
+    this.#callers.listen(caller);
   }
 
   effect(effect: Told): boolean {
     switch (effect.kind) {
       case "attempt_queued":
-        this.#isQueued = true;
+        this.#callers.hasWaited = true;
         if (this.#parts.isDraining()) this.drain();
         else if (this.#callers.size === 0) this.#cancel();
         return false;
@@ -69,7 +71,7 @@ export class BeginEntry implements Delivery {
         // Of an earlier attempt under this request, which was taken back. Ours ends so when it is withdrawn.
         return this.#isCancelled;
       default:
-        this.#answer(effect);
+        this.#callers.answer(effect);
         return true;
     }
   }
@@ -82,18 +84,18 @@ export class BeginEntry implements Delivery {
 
   drain(): void {
     if (!this.#isQueued || this.#isCancelled) return;
-    this.#answer({ kind: "draining" });
+    this.#callers.answer({ kind: "draining" });
     this.#cancel();
   }
 
   stopped(): void {
-    this.#answer({ kind: "unavailable" });
+    this.#callers.answer({ kind: "unavailable" });
   }
 
   /** As if all had hung up: whoever comes back under the same request takes it up again. */
   unavailable(): void {
     if (this.#callers.size === 0) return;
-    this.#answer({ kind: "unavailable" });
+    this.#callers.answer({ kind: "unavailable" });
     if (this.#isQueued && !this.#isCancelled) this.#cancel();
   }
 
@@ -104,29 +106,13 @@ export class BeginEntry implements Delivery {
     if (this.#callers.size > 0) {
       this.#isFresh = isFresh;
       this.#givenCount = this.#callers.size;
-      this.#answer(effect);
+      this.#callers.answer(effect);
       return true;
     }
     // Whoever asked is gone. An attempt that an earlier answer told of is not ours to give back.
     if (!isFresh) return true;
     this.#cancel();
     return false;
-  }
-
-  #answer(answer: Answer): void {
-    for (const [caller, takeOff] of this.#callers) {
-      takeOff?.();
-      caller.resolve({ answer, hasWaited: this.#isQueued });
-    }
-    this.#callers.clear();
-  }
-
-  #hungUp(caller: Caller): void {
-    this.#callers.get(caller)?.();
-    this.#callers.delete(caller);
-    caller.resolve({ answer: { kind: "gone" }, hasWaited: this.#isQueued });
-    // Before it is known to be queued it may be a repeat of a begin that runs: then it is decided by the answer.
-    if (this.#callers.size === 0 && this.#isQueued && !this.#isCancelled) this.#cancel();
   }
 
   #cancel(): void {

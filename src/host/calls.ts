@@ -5,8 +5,9 @@
 
 import type { Acquire, Begin, Command } from "../core/index.ts";
 import type { ClaimRecord } from "../core/record.ts";
-import { AcquireEntry, type Caller } from "./acquire-entry.ts";
+import { AcquireEntry } from "./acquire-entry.ts";
 import { BeginEntry } from "./begin-entry.ts";
+import type { Caller } from "./callers.ts";
 import { Orphans } from "./orphans.ts";
 import type { HostParts } from "./parts.ts";
 import type { Told } from "./wire.ts";
