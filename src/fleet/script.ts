@@ -6,7 +6,15 @@
  * process caused is published as well. Whoever applies letters strictly by number hears every effect once, in the order in which things came about.
  */
 
-import { type Command, type Effect, type EngineLimits, isAboutRecord, type LedgerLimits } from "../core/index.ts";
+import {
+  type Command,
+  DEFAULT_LEDGER_LIMITS,
+  DEFAULT_LIMITS,
+  type Effect,
+  type EngineLimits,
+  isAboutRecord,
+  type LedgerLimits,
+} from "../core/index.ts";
 import { decodeResult, encodeResult } from "../protocol/result-text.ts";
 import { decodeParsed, encodeJson } from "./text.ts";
 
@@ -73,17 +81,6 @@ export interface FleetAnswer {
   readonly nextDeadline: number;
   /** Another one than before: Redis has lost everything. */
   readonly epoch: string;
-  /** What there is in the space after this call. */
-  readonly counts: FleetCounts;
-}
-
-export interface FleetCounts {
-  /** With at least one live claim. */
-  readonly keys: number;
-  /** Live and remembered ones: as long as there are any, somebody has to call at `nextDeadline`. */
-  readonly claims: number;
-  readonly sessions: number;
-  readonly processes: number;
 }
 
 export interface Letter {
@@ -93,7 +90,6 @@ export interface Letter {
 
 /** What is published on a process's channel. Without `letter`: it is too large for that, and a call will bring it. */
 export interface Wake {
-  readonly space: string;
   readonly process: string;
   readonly letter?: Letter;
 }
@@ -103,10 +99,17 @@ export interface ScriptArguments {
   readonly args: readonly string[];
 }
 
-/** `prefix` must not contain a brace: the space in braces decides in which slot of a Cluster all keys are. */
+/**
+ * `prefix` must not contain a brace: the space in braces decides in which slot of a Cluster all keys are. What every call has stands by itself,
+ * since the script reads it faster so; what few have is JSON, or empty.
+ */
 export function encodeCall(prefix: string, call: FleetCall): ScriptArguments {
-  const { commands, ...head } = call;
-  return { keys: [spaceKey(prefix, call.space)], args: [encodeJson(head), ...commands.map(encodeCommand)] };
+  const { process, batch, read, join, leave, now, commands, settings = {} } = call;
+  const { leaseMs = FLEET_DEFAULTS.leaseMs, limits, ...others } = settings;
+  const isPlain = join === undefined && leave === undefined && now === undefined && isUsual(others);
+  const extras = isPlain ? "" : encodeJson({ join, leave, now, ...others });
+  const head = [process, `${batch}`, `${read}`, `${leaseMs}`, encodeLimits(limits), extras];
+  return { keys: [spaceKey(prefix, call.space)], args: [...head, ...commands.map(encodeCommand)] };
 }
 
 /** All keys of the space are this one, or begin with it and a colon. */
@@ -117,7 +120,7 @@ export function spaceKey(prefix: string, space: string): string {
 /** Throws on anything but an answer of the script. */
 export function decodeAnswer(reply: unknown): FleetAnswer {
   if (typeof reply !== "string") throw new TypeError("the script's answer is no text");
-  const { standing, served, last, letters, now, next, epoch, counts } = JSON.parse(reply) as RawAnswer;
+  const { standing, served, last, letters, now, next, epoch } = decodeParsed(JSON.parse(reply) as RawAnswer, reply);
   const first = last - letters.length + 1;
   return {
     standing,
@@ -126,37 +129,45 @@ export function decodeAnswer(reply: unknown): FleetAnswer {
     serverNow: now,
     nextDeadline: next ?? Number.POSITIVE_INFINITY,
     epoch,
-    counts,
   };
 }
 
 export function decodeWake(message: string): Wake {
-  const { space, process, number, letter } = JSON.parse(message) as RawWake;
-  return letter === undefined ? { space, process } : { space, process, letter: decodeLetter(number, letter) };
+  const { process, number, letter } = decodeParsed(JSON.parse(message) as RawWake, message);
+  return letter === undefined ? { process } : { process, letter: decodeLetter(number, letter) };
 }
 
 interface RawAnswer {
   readonly standing: FleetAnswer["standing"];
   readonly served: number;
   readonly last: number;
-  readonly letters: readonly string[];
+  readonly letters: readonly RawLetter[];
   readonly now: number;
   readonly next?: number;
   readonly epoch: string;
-  readonly counts: FleetCounts;
 }
 
 interface RawWake {
-  readonly space: string;
   readonly process: string;
   readonly number: number;
-  readonly letter?: string;
+  readonly letter?: RawLetter;
 }
 
 /** Each result stands once in a letter, however many hear it. */
 interface RawLetter {
   readonly effects: readonly FleetEffect[];
   readonly results?: readonly string[];
+}
+
+function isUsual({ returnMs, quarantineMs, serialStart, workMax }: FleetSettings): boolean {
+  return returnMs === undefined && !quarantineMs && serialStart === undefined && workMax === undefined;
+}
+
+/** The script looks for the few that it needs. One that is not there is infinite. */
+function encodeLimits(limits: FleetSettings["limits"]): string {
+  return Object.entries({ ...DEFAULT_LIMITS, ...DEFAULT_LEDGER_LIMITS, ...limits })
+    .map(([name, max]) => (max < Number.POSITIVE_INFINITY ? ` ${name}=${max}` : ""))
+    .join("");
 }
 
 /** What a store would have found for it is not sent: the script looks by itself. */
@@ -170,8 +181,7 @@ function encodeCommand(command: Command): string {
   return encodeJson({ ...rest, result: (encoding === undefined ? "t" : "b") + text, resultBytes: result.length });
 }
 
-function decodeLetter(number: number, text: string): Letter {
-  const { effects, results } = decodeParsed(JSON.parse(text) as RawLetter, text);
+function decodeLetter(number: number, { effects, results }: RawLetter): Letter {
   if (results === undefined) return { number, effects };
   const bytes = results.map(bytesOf);
   return { number, effects: effects.map((effect) => withResult(effect, bytes)) };

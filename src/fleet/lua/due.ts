@@ -1,22 +1,17 @@
 /** Lua: what happens by itself: deadlines of claims and sessions, processes that are gone, and what an earlier call left over. */
 
 export const DUE: string = String.raw`
--- Whose leases end first, with when.
-local leases
-
 local function sweepProcesses()
-  while true do
-    leases = call('ZRANGE', PROCESSES, 0, 1, 'WITHSCORES')
-    local leaseEnd = tonumber(leases[2])
-    if not leaseEnd or leaseEnd > now then return true end
-    if not life().sweep(leases[1], leaseEnd) then return false end
+  while firstLeases() <= now do
+    if not life().sweep(space.leases[1], tonumber(space.leases[2])) then return false end
   end
+  return true
 end
 
 local function servePending()
   while space.pending > 0 do
     if isOver() then return false end
-    local key = call('LPOP', PENDING)
+    local key = call('LPOP', tables.pending)
     space.pending = space.pending - 1
     promote(key)
   end
@@ -42,14 +37,14 @@ local function serveDue()
   if not isDue and space.pending == 0 then return true end
   if not sweepProcesses() or not servePending() then return false end
   while not isOver() do
-    local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
-    local due = tonumber(first[2])
-    if space.quarantine and space.quarantine <= now and (not due or space.quarantine <= due) then
+    local first = call('ZRANGE', tables.due, 0, 0, 'WITHSCORES')
+    space.dueAt = tonumber(first[2]) or math.huge
+    if space.quarantine and space.quarantine <= now and space.quarantine <= space.dueAt then
       space.quarantine = nil
       promoteAll()
-    elseif not due or due > now then
+    elseif space.dueAt > now then
       isDue = space.pending > 0
-      forgottenBy = now
+      space.forgottenBy = now
       return not isDue
     else
       serveDeadline(first[1])

@@ -49,6 +49,24 @@ local function refuseLimit(command, limit)
   refuse(command, 'limit', limit)
 end
 
+local function tellLost(command, claim)
+  answer({
+    kind = 'lost', to = command.from, request = command.request, key = command.key,
+    reason = claim and claim.outcome or 'unknown', by = claim and claim.by,
+  })
+end
+
+local function whoDid(from, meta, message)
+  local session = sessionOf(from)
+  return { session = session and session.id, meta = meta or (session and session.meta), message = message }
+end
+
+-- A session speaks through the process that it is connected to: what another one still sends for it is from before.
+local function speaker(from)
+  local session = sessionOf(from)
+  return session and session.process == me and session or nil
+end
+
 local function textOf(letter)
   local text = '{"effects":[' .. table.concat(letter, ',') .. ']'
   if #letter.results > 0 then text = text .. ',"results":[' .. table.concat(letter.results, ',') .. ']' end
@@ -56,8 +74,8 @@ local function textOf(letter)
 end
 
 local function publish(process, channel, number, text)
-  local wake = '{"space":' .. quote(head.space) .. ',"process":' .. quote(process) .. ',"number":' .. num(number)
-  if #text <= ${PUBLISHED_MAX} then wake = wake .. ',"letter":' .. quote(text) end
+  local wake = '{"process":' .. quote(process) .. ',"number":' .. num(number)
+  if #text <= ${PUBLISHED_MAX} then wake = wake .. ',"letter":' .. text end
   call('PUBLISH', channel, wake .. '}')
 end
 
@@ -74,23 +92,8 @@ local function sendLetters()
   end
 end
 
--- Deletes what was read, adds what this call has for its own process, and returns all that it has not read.
-local function exchangeMail(own)
-  local mail = at('mail:' .. me)
-  local unread = own.letter - head.read
-  local texts = {}
-  if unread > 0 then
-    texts = call('LRANGE', mail, -unread, -1)
-    call('LTRIM', mail, -unread, -1)
-  elseif own.letter > 0 then
-    call('DEL', mail)
-  end
-  if letters[me] then
-    local text = textOf(letters[me])
-    own.letter = own.letter + 1
-    call('RPUSH', mail, text)
-    texts[#texts + 1] = text
-  end
-  return texts
+-- What this call has for its own process, if anything.
+local function ownLetter()
+  return letters[me] and textOf(letters[me])
 end
 `;

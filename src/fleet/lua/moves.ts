@@ -25,9 +25,9 @@ end
 
 -- Takes an ended claim out of every table.
 local function forget(claim)
-  call('ZREM', FORGET, claim.id)
-  call('ZREM', ENDED, claim.id)
-  if claim.fence then call('HDEL', TOKENS, claim.asked.newToken)
+  call('ZREM', tables.forget, claim.id)
+  call('ZREM', tables.ended, claim.id)
+  if claim.fence then call('HDEL', tables.tokens, claim.asked.newToken)
   elseif claim.owner then call('ZREM', at('un:' .. claim.owner), claim.id) end
   forgetRequest(claim)
   removeClaim(claim)
@@ -47,20 +47,14 @@ end
 
 -- A token of another key is as good as none.
 local function findToken(token, key)
-  local id = call('HGET', TOKENS, token)
+  local id = call('HGET', tables.tokens, token)
   local claim = id and unlessForgotten(claimOf(id)) or nil
   return claim and claim.asked.key == key and claim or nil
 end
 
--- Returns when the next one is to be forgotten.
 local function forgetSome(countMax)
-  local function first()
-    return tonumber(call('ZRANGE', FORGET, 0, 0, 'WITHSCORES')[2])
-  end
-  local forgetAt = first()
-  if not forgetAt or forgetAt > now then return forgetAt end
-  for _, id in ipairs(call('ZRANGEBYSCORE', FORGET, '-inf', num(now), 'LIMIT', 0, countMax)) do forget(claimOf(id)) end
-  return first()
+  for _, id in ipairs(call('ZRANGEBYSCORE', tables.forget, '-inf', num(now), 'LIMIT', 0, countMax)) do forget(claimOf(id)) end
+  space.forgetAt = tonumber(call('ZRANGE', tables.forget, 0, 0, 'WITHSCORES')[2]) or math.huge
 end
 
 local function remember(claim)
@@ -74,13 +68,14 @@ local function remember(claim)
   space.ends = space.ends + 1
   -- Rounded up to a whole second, as the engine does.
   claim.forgetAt = math.ceil((now + math.max(2 * (claim.ttlMs or 0), ${MEMORY_MS})) / 1000) * 1000
-  call('ZADD', ENDED, num(space.ends), claim.id)
-  call('ZADD', FORGET, num(claim.forgetAt), claim.id)
+  call('ZADD', tables.ended, num(space.ends), claim.id)
+  call('ZADD', tables.forget, num(claim.forgetAt), claim.id)
+  if space.forgetAt and claim.forgetAt < space.forgetAt then space.forgetAt = claim.forgetAt end
   if not claim.fence and claim.owner then call('ZADD', at('un:' .. claim.owner), num(claim.ticket), claim.id) end
   save(claim)
-  while call('ZCARD', ENDED) > limitOf('endedMax') do
-    local over = call('ZRANGEBYSCORE', FORGET, '-inf', num(forgottenBy), 'LIMIT', 0, 1)[1]
-    forget(claimOf(over or call('ZRANGE', ENDED, 0, 0)[1]))
+  while call('ZCARD', tables.ended) > limitOf('endedMax') do
+    local over = call('ZRANGEBYSCORE', tables.forget, '-inf', num(space.forgottenBy), 'LIMIT', 0, 1)[1]
+    forget(claimOf(over or call('ZRANGE', tables.ended, 0, 0)[1]))
   end
 end
 
@@ -93,8 +88,31 @@ end
 local function adopt(claim)
   if claim.isOrphan then
     claim.isOrphan = nil
-    call('ZREM', DUE, pad(claim.ticket) .. 'o')
+    call('ZREM', tables.due, pad(claim.ticket) .. 'o')
+    space.dueAt = nil
   end
+end
+
+-- A caller belongs to the process that asked last for it.
+local function watch(claim)
+  if claim.asked.session then return end
+  if claim.process ~= me then
+    unwatch(claim)
+    claim.process = me
+    save(claim)
+  end
+  if claim.state == 'waiting' then call('SADD', at('pw:' .. me), 'c' .. claim.id) end
+  if claim.isOrphan then
+    adopt(claim)
+    save(claim)
+  end
+end
+
+local function tellQueued(claim)
+  answer({
+    kind = 'queued', to = claim.asked.from, request = claim.asked.request, key = claim.asked.key,
+    ticket = claim.ticket, position = call('ZRANK', queueOf(claim.asked.key), claim.id) + 1,
+  })
 end
 
 local function tellGranted(process, claim, to, request, reentrant, depth)
@@ -113,7 +131,7 @@ local function grant(claim)
   claim.grantedAt = now
   claim.depth = 1
   call('ZADD', holdersOf(claim.asked.key), num(claim.fence), claim.id)
-  call('HSET', TOKENS, claim.asked.newToken, claim.id)
+  call('HSET', tables.tokens, claim.asked.newToken, claim.id)
   setClaimDeadline(claim, claim.ttlMs and now + claim.ttlMs)
   save(claim)
   tellGranted(routeOf(claim), claim, claim.asked.from, claim.asked.request, false, 1)
@@ -180,7 +198,7 @@ end
 -- Every key with waiters, the one whose head came first first.
 local function promoteAll()
   local heads, keys = {}, {}
-  for _, key in ipairs(call('HKEYS', LATCHES)) do
+  for _, key in ipairs(call('HKEYS', tables.latches)) do
     local id = call('ZRANGE', queueOf(key), 0, 0)[1]
     if id then
       heads[key] = tonumber(id)

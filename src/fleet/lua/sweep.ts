@@ -54,7 +54,7 @@ end
 
 -- Callers that waited there may turn up elsewhere, under the same request id. Whether all is done.
 local function orphanCallers(process, leaseEnd)
-  local due = num(leaseEnd + (settings.returnMs or ${FLEET_DEFAULTS.returnMs}))
+  local due = num(leaseEnd + (extras.returnMs or ${FLEET_DEFAULTS.returnMs}))
   while not isOver() do
     local members = call('SPOP', at('pw:' .. process), SWEPT_TOGETHER)
     if not members[1] then return true end
@@ -64,7 +64,8 @@ local function orphanCallers(process, leaseEnd)
       local item = isClaim and claimOf(id) or ledger().begunOf(id)
       item.isOrphan = true
       work = work + 1
-      call('ZADD', isClaim and DUE or BEGUN_DUE, due, pad(tonumber(id)) .. 'o')
+      call('ZADD', isClaim and tables.due or tables.bdue, due, pad(tonumber(id)) .. 'o')
+      space.dueAt, space.begunDueAt = nil, nil
       if isClaim then save(item) else ledger().saveBegun(item) end
     end
   end
@@ -78,7 +79,7 @@ local function sweep(process, leaseEnd)
     and sweepSessions(process, leaseEnd, touched)
     and orphanCallers(process, leaseEnd)
   if isDone then
-    call('ZREM', PROCESSES, process)
+    call('ZREM', tables.processes, process)
     call('UNLINK', at('p:' .. process), at('mail:' .. process), at('ps:' .. process), at('pw:' .. process))
     promoteKeys(touched)
   else

@@ -36,13 +36,4 @@ end
 local function listOf(parts)
   return { raw = '[' .. table.concat(parts, ',') .. ']' }
 end
-
--- By bytes. Lua's own comparison goes by the locale of the server.
-local function isBefore(a, b)
-  for i = 1, math.min(#a, #b) do
-    local left, right = string.byte(a, i), string.byte(b, i)
-    if left ~= right then return left < right end
-  end
-  return #a < #b
-end
 `;
