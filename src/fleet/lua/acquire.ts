@@ -51,7 +51,7 @@ function LOCKS.acquire(command, raw)
     if command.steal then steal(command) end
     return grant(claim)
   end
-  call('ZADD', queueOf(key), num(claim.ticket), claim.id)
+  call('ZADD', queueOf(key), claim.id, claim.id)
   if command.timeoutMs then setClaimDeadline(claim, now + command.timeoutMs) end
   save(claim)
   watch(claim)

@@ -32,9 +32,22 @@ local function serveDeadline(member)
   promote(claim.asked.key)
 end
 
+-- Every key with waiters, the one whose head came first first.
+local function promoteAll()
+  local heads, keys = {}, {}
+  for _, key in ipairs(call('HKEYS', tables.latches)) do
+    local id = call('ZRANGE', queueOf(key), 0, 0)[1]
+    if id then
+      heads[key] = tonumber(id)
+      keys[#keys + 1] = key
+    end
+  end
+  table.sort(keys, function(a, b) return heads[a] < heads[b] end)
+  promoteKeys(keys)
+end
+
 -- One at a time, earliest first: what one of them sets free may be due itself. Whether all is done.
-local function serveDue()
-  if not isDue and space.pending == 0 then return true end
+local function serve()
   if not sweepProcesses() or not servePending() then return false end
   while not isOver() do
     local first = call('ZRANGE', tables.due, 0, 0, 'WITHSCORES')

@@ -9,6 +9,11 @@ local PARTS = {
 
 function LOCKS.tick() end
 
+-- Whether all is done.
+local function serveDue()
+  return not isDue and space.pending == 0 or due().serve()
+end
+
 -- Whether it was served: what is due comes first, and may be too much for one call.
 local function step(command, raw)
   local kind = command.kind

@@ -15,10 +15,9 @@ function LOCKS.extend(command)
 end
 
 local function tellReleased(command, depth, already)
-  answer({
-    kind = 'released', to = command.from, request = command.request, key = command.key,
-    depth = depth, already = already,
-  })
+  answer(string.format(
+    '{"kind":"released"%s,"depth":%d,"already":%s}', addressed(command.from, command.request, command.key), depth, tostring(already)
+  ))
 end
 
 function LOCKS.release(command)

@@ -16,7 +16,7 @@ import { SESSIONS } from "./sessions.ts";
 import { SPACE } from "./space.ts";
 import { SWEEP } from "./sweep.ts";
 import { TABLES } from "./tables.ts";
-import { VALUES } from "./values.ts";
+import { TEXTS, VALUES } from "./values.ts";
 
 /**
  * A name that a part uses is defined in a part before it. Redis runs the whole text anew for every call, and making its functions takes longer
@@ -29,6 +29,7 @@ export const SCRIPT: string = [
   VALUES,
   SPACE,
   lazily("engine", [
+    TEXTS,
     TABLES,
     LETTERS,
     "return (function()\n",
@@ -43,7 +44,7 @@ export const SCRIPT: string = [
       exporting(["begunOf", "saveBegun", "saveBegins", "dropBegins", "serveBegunDue"]),
     ]),
     lazily("life", [SESSIONS, SWEEP, exporting(["lose", "sweep"])]),
-    DUE,
+    lazily("due", [DUE, exporting(["serve"])]),
     lazily("idle", [IDLE, exporting(["expireIfIdle", "awaken"])]),
     ENGINE,
     "end)()\n",

@@ -21,9 +21,15 @@ local function letterOf(process)
   return letter
 end
 
+-- An effect, or its text.
 local function tell(process, effect)
   local letter = letterOf(process)
-  letter[#letter + 1] = json(effect)
+  letter[#letter + 1] = type(effect) == 'string' and effect or json(effect)
+end
+
+-- How the text of an effect goes on after its kind, where most calls tell it.
+local function addressed(to, request, key)
+  return ',"to":' .. quote(to) .. ',"request":' .. quote(request) .. ',"key":' .. quote(key)
 end
 
 -- The same result stands in a letter once, however many hear it.

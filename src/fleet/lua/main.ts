@@ -8,7 +8,7 @@ local function nextDeadline()
   if space.begins > 0 then least = math.min(least, firstBegunDue()) end
   if space.leases[1] and space.leases[1] ~= me then least = math.min(least, tonumber(space.leases[2]))
   elseif space.leases[3] then least = math.min(least, tonumber(space.leases[4])) end
-  if space.forgetAt then least = math.min(least, math.ceil(space.forgetAt / 60000) * 60000) end
+  least = math.min(least, math.ceil(space.forgetAt / 60000) * 60000)
   return least < math.huge and least or nil
 end
 
@@ -71,7 +71,7 @@ end
 loadSpace()
 -- First of all it turns out who is over; what is due about records comes with the first command, as in an engine.
 if not isNothingDue() then engine().serveDue() end
-if not space.forgetAt or space.forgetAt <= now then engine().forgetSome(commandCount == 0 and 1000 or 16) end
+if space.forgetAt <= now then engine().forgetSome(commandCount == 0 and 1000 or 16) end
 local own = findOwn()
 if own then serveCommands(own) else tick() end
 local isLeaving = own ~= nil and extras.leave and own.served == commandCount

@@ -11,7 +11,7 @@ end
 
 local function countLive(claim, change)
   if claim.owner then
-    if change > 0 then call('ZADD', at('live:' .. claim.owner), num(claim.ticket), claim.id)
+    if change > 0 then call('ZADD', at('live:' .. claim.owner), claim.id, claim.id)
     else call('ZREM', at('live:' .. claim.owner), claim.id) end
   elseif not claim.asked.session then
     space.callers = space.callers + change
@@ -27,6 +27,7 @@ end
 local function forget(claim)
   call('ZREM', tables.forget, claim.id)
   call('ZREM', tables.ended, claim.id)
+  space.remembered = space.remembered - 1
   if claim.fence then call('HDEL', tables.tokens, claim.asked.newToken)
   elseif claim.owner then call('ZREM', at('un:' .. claim.owner), claim.id) end
   forgetRequest(claim)
@@ -70,10 +71,11 @@ local function remember(claim)
   claim.forgetAt = math.ceil((now + math.max(2 * (claim.ttlMs or 0), ${MEMORY_MS})) / 1000) * 1000
   call('ZADD', tables.ended, num(space.ends), claim.id)
   call('ZADD', tables.forget, num(claim.forgetAt), claim.id)
-  if space.forgetAt and claim.forgetAt < space.forgetAt then space.forgetAt = claim.forgetAt end
-  if not claim.fence and claim.owner then call('ZADD', at('un:' .. claim.owner), num(claim.ticket), claim.id) end
+  space.forgetAt = math.min(space.forgetAt, claim.forgetAt)
+  if not claim.fence and claim.owner then call('ZADD', at('un:' .. claim.owner), claim.id, claim.id) end
   save(claim)
-  while call('ZCARD', tables.ended) > limitOf('endedMax') do
+  space.remembered = space.remembered + 1
+  while space.remembered > limitOf('endedMax') do
     local over = call('ZRANGEBYSCORE', tables.forget, '-inf', num(space.forgottenBy), 'LIMIT', 0, 1)[1]
     forget(claimOf(over or call('ZRANGE', tables.ended, 0, 0)[1]))
   end
@@ -109,18 +111,20 @@ local function watch(claim)
 end
 
 local function tellQueued(claim)
-  answer({
-    kind = 'queued', to = claim.asked.from, request = claim.asked.request, key = claim.asked.key,
-    ticket = claim.ticket, position = call('ZRANK', queueOf(claim.asked.key), claim.id) + 1,
-  })
+  local asked = claim.asked
+  answer(string.format(
+    '{"kind":"queued"%s,"ticket":%s,"position":%d}', addressed(asked.from, asked.request, asked.key),
+    claim.id, call('ZRANK', queueOf(asked.key), claim.id) + 1
+  ))
 end
 
 local function tellGranted(process, claim, to, request, reentrant, depth)
-  tell(process, {
-    kind = 'granted', to = to, request = request, key = claim.asked.key, token = claim.asked.newToken,
-    fence = claim.fence, ticket = claim.ticket, mode = claim.asked.mode, reentrant = reentrant, depth = depth,
-    ttlMs = claim.ttlMs, expiresAt = claim.ttlMs and claim.deadline,
-  })
+  local asked = claim.asked
+  local lease = claim.ttlMs and string.format(',"ttlMs":%.17g,"expiresAt":%.17g', claim.ttlMs, claim.deadline) or ''
+  tell(process, string.format(
+    '{"kind":"granted"%s,"token":%s,"fence":%.17g,"ticket":%s,"mode":"%s","reentrant":%s,"depth":%d%s}',
+    addressed(to, request, asked.key), quote(asked.newToken), claim.fence, claim.id, asked.mode, tostring(reentrant), depth, lease
+  ))
 end
 
 -- The claim, in no queue, becomes a holder of its key.
@@ -152,10 +156,11 @@ local function finish(claim, outcome, by)
   claim.by = by
   setClaimDeadline(claim, nil)
   countLive(claim, -1)
-  tell(routeOf(claim), {
-    kind = 'ended', to = claim.asked.from, request = claim.asked.request, key = claim.asked.key,
-    outcome = outcome, held = held, by = by,
-  })
+  local asked = claim.asked
+  tell(routeOf(claim), string.format(
+    '{"kind":"ended"%s,"outcome":"%s","held":%s%s}', addressed(asked.from, asked.request, asked.key),
+    outcome, tostring(held), by and ',"by":' .. json(by) or ''
+  ))
   remember(claim)
 end
 
@@ -186,6 +191,8 @@ local function promote(key)
       call('ZREM', queue, id)
       unwatch(claim)
       grant(claim)
+      -- Who stands behind it cannot be granted, and nobody's time is over: that has been served.
+      if claim.asked.mode == 'exclusive' and not isDue then return end
     else break end
   end
   closeLatchIfFree(key)
@@ -193,19 +200,5 @@ end
 
 local function promoteKeys(keys)
   for _, key in ipairs(keys) do promote(key) end
-end
-
--- Every key with waiters, the one whose head came first first.
-local function promoteAll()
-  local heads, keys = {}, {}
-  for _, key in ipairs(call('HKEYS', tables.latches)) do
-    local id = call('ZRANGE', queueOf(key), 0, 0)[1]
-    if id then
-      heads[key] = tonumber(id)
-      keys[#keys + 1] = key
-    end
-  end
-  table.sort(keys, function(a, b) return heads[a] < heads[b] end)
-  promoteKeys(keys)
 end
 `;

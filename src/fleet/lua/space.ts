@@ -35,14 +35,15 @@ local function isOver()
   return work >= workMax
 end
 
--- forgetAt: nothing is to be forgotten before it.
+-- remembered: how many that ended. forgetAt: nothing is to be forgotten before it.
 local NUMBERS = {
-  'now', 'serial', 'ends', 'forgetAt', 'callers', 'orders', 'begins', 'pending', 'quarantine', 'idle',
+  'now', 'serial', 'ends', 'remembered', 'forgetAt', 'callers', 'orders', 'begins', 'pending', 'quarantine', 'idle',
 }
 
 local function beginSpace()
   space.serial, space.ends, space.orders = extras.serialStart or 0, 0, 0
-  space.begins, space.callers, space.pending = 0, 0, 0
+  space.begins, space.callers, space.pending, space.remembered = 0, 0, 0, 0
+  space.forgetAt = math.huge
   space.epoch = num(math.floor(now * 1000))
   if (extras.quarantineMs or 0) > 0 then space.quarantine = now + extras.quarantineMs end
   call('HSET', base, 'epoch', space.epoch)

@@ -18,7 +18,8 @@ export const TABLES: string = String.raw`
 for _, name in ipairs({ 'claims', 'sessions', 'tokens', 'latches', 'keys', 'ended', 'forget', 'pending' }) do tables[name] = at(name) end
 
 local function limitOf(name)
-  return tonumber(string.match(limitsText, ' ' .. name .. '=(%d+)')) or math.huge
+  local _, last = string.find(limitsText, ' ' .. name .. '=', 1, true)
+  return last and tonumber(string.match(limitsText, '^%d+', last + 1)) or math.huge
 end
 
 local function nextSerial()
@@ -36,10 +37,8 @@ end
 
 -- Claims that this call has seen, by ticket; false: there is none. They are written once, when the call ends.
 local claims, changedClaims = {}, {}
-local CLAIM_FIELDS = {
-  'state', 'deadline', 'fence', 'grantedAt', 'ttlMs', 'depth', 'outcome', 'by', 'nested', 'unnested',
-  'abandoned', 'owner', 'process', 'isOrphan', 'forgetAt',
-}
+local CLAIM_NUMBERS = { 'deadline', 'fence', 'grantedAt', 'ttlMs', 'forgetAt' }
+local CLAIM_RARITIES = { 'owner', 'outcome', 'by', 'nested', 'unnested', 'abandoned', 'isOrphan' }
 
 local function claimOf(id)
   local claim = claims[id]
@@ -78,15 +77,19 @@ local function removeClaim(claim)
   call('HDEL', tables.claims, claim.id)
 end
 
-local function saveClaims()
-  for id, claim in pairs(changedClaims) do
-    local parts = {}
-    for _, name in ipairs(CLAIM_FIELDS) do
-      local value = claim[name]
-      if value ~= nil then parts[#parts + 1] = '"' .. name .. '":' .. json(value) end
-    end
-    call('HSET', tables.claims, id, '{' .. table.concat(parts, ',') .. '}\n' .. claim.raw)
+local function claimText(claim)
+  local text = string.format('{"state":"%s","process":%s,"depth":%d', claim.state, quote(claim.process), claim.depth)
+  for _, name in ipairs(CLAIM_NUMBERS) do
+    if claim[name] then text = string.format('%s,"%s":%.17g', text, name, claim[name]) end
   end
+  for _, name in ipairs(CLAIM_RARITIES) do
+    if claim[name] then text = text .. ',"' .. name .. '":' .. json(claim[name]) end
+  end
+  return text .. '}\n' .. claim.raw
+end
+
+local function saveClaims()
+  for id, claim in pairs(changedClaims) do call('HSET', tables.claims, id, claimText(claim)) end
 end
 
 local sessions = {}
@@ -113,11 +116,11 @@ local function saveSession(session)
 end
 
 -- A claim and a session have one deadline each, or none.
-local function setDeadline(item, member, deadline)
-  if deadline == nil then
-    if item.deadline ~= nil then call('ZREM', tables.due, member) end
+local function setDeadline(item, order, name, deadline)
+  if deadline == nil and item.deadline == nil then return end
+  if deadline == nil then call('ZREM', tables.due, pad(order) .. name)
   else
-    call('ZADD', tables.due, num(deadline), member)
+    call('ZADD', tables.due, num(deadline), pad(order) .. name)
     if deadline <= now then isDue = true end
   end
   space.dueAt = nil
@@ -125,11 +128,11 @@ local function setDeadline(item, member, deadline)
 end
 
 local function setClaimDeadline(claim, deadline)
-  setDeadline(claim, pad(claim.ticket) .. 'c', deadline)
+  setDeadline(claim, claim.ticket, 'c', deadline)
 end
 
 local function setSessionDeadline(session, deadline)
-  setDeadline(session, pad(session.order) .. 's' .. session.id, deadline)
+  setDeadline(session, session.order, 's' .. session.id, deadline)
 end
 
 -- The limit of a live key: a number, or '' for none; false when the key is not live.

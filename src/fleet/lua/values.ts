@@ -8,7 +8,10 @@ local quote = cjson.encode
 local function num(value)
   return string.format('%.17g', value)
 end
+`;
 
+/** For an engine. */
+export const TEXTS: string = String.raw`
 -- Sorts as text as the number sorts: what is due at one time is served by it.
 local function pad(order)
   return string.format('%016.0f', order)
