@@ -7,7 +7,7 @@ import { type Connector, inTime, type Subscription } from "./connector.ts";
 import { FleetError } from "./error.ts";
 import { SCRIPT } from "./lua/index.ts";
 import { FLEET_LIMITS, LEASE_DEFAULT_MS, pollMs } from "./limits.ts";
-import { decodeAnswer, decodeWake, encodeCall, type FleetAnswer, type FleetCall } from "./script.ts";
+import { decodeAnswer, decodeWake, encodeCall, encodeLimits, type FleetAnswer, type FleetCall } from "./script.ts";
 import { FleetSpace } from "./space.ts";
 
 export interface FleetOptions {
@@ -72,6 +72,8 @@ export class Fleet implements FleetPort {
     const { limits, quarantineMs } = parts;
     this.#channel ??= `${this.#prefix}wake:${mint.token()}`;
     const channel = this.#channel;
+    const settings = { leaseMs: this.#leaseMs, limits: { ...FLEET_LIMITS, ...limits }, quarantineMs };
+    const encodedLimits = encodeLimits(settings.limits);
     const space = new FleetSpace(parts, {
       newProcess: (self) => {
         this.#spaces.delete(self.process);
@@ -81,9 +83,9 @@ export class Fleet implements FleetPort {
       },
       clock,
       channel,
-      settings: { leaseMs: this.#leaseMs, limits: { ...FLEET_LIMITS, ...limits }, quarantineMs },
+      settings,
       retryMs: this.#retryMs,
-      call: (call) => this.#call(call),
+      call: (call) => this.#call(call, encodedLimits),
       onWaiting: () => (this.#subscription ??= this.#subscribe(channel)),
       onUnheard: () => this.#subscription?.renew(),
       onOver: ({ process }) => this.#spaces.delete(process),
@@ -96,7 +98,7 @@ export class Fleet implements FleetPort {
     if (!this.#isAway && this.#options.clock.now() < this.#answeredAt + FRESH_MS) return true;
     try {
       // A Redis that is full, or a replica by now, tells of itself all the same: what it refused last it has to do again.
-      await inTime<unknown>(this.#isAway ? this.#call(this.#nothing()) : this.ready(), ASK_MAX_MS);
+      await inTime<unknown>(this.#isAway ? this.#call(this.#nothing(), encodeLimits({})) : this.ready(), ASK_MAX_MS);
       return true;
     } catch {
       return false;
@@ -109,8 +111,8 @@ export class Fleet implements FleetPort {
     await this.#options.connector.close();
   }
 
-  async #call(call: FleetCall): Promise<FleetAnswer> {
-    const { keys, args } = encodeCall(this.#prefix, call);
+  async #call(call: FleetCall, limits: string): Promise<FleetAnswer> {
+    const { keys, args } = encodeCall(this.#prefix, call, limits);
     const reply = await this.#run(keys, args);
     this.#answeredAt = this.#options.clock.now();
     try {

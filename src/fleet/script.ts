@@ -99,16 +99,23 @@ export interface ScriptArguments {
   readonly args: readonly string[];
 }
 
+/** What `encodeCall` takes as `limits`: they are the same for all calls of a space. The script looks for the few that it needs; one that is not there is infinite. */
+export function encodeLimits(limits: FleetSettings["limits"]): string {
+  return Object.entries({ ...DEFAULT_LIMITS, ...DEFAULT_LEDGER_LIMITS, ...limits })
+    .map(([name, max]) => (max < Number.POSITIVE_INFINITY ? ` ${name}=${max}` : ""))
+    .join("");
+}
+
 /**
  * `prefix` must not contain a brace: the space in braces decides in which slot of a Cluster all keys are. What every call has stands by itself,
  * since the script reads it faster so; what few have is JSON, or empty.
  */
-export function encodeCall(prefix: string, call: FleetCall): ScriptArguments {
+export function encodeCall(prefix: string, call: FleetCall, limits: string): ScriptArguments {
   const { process, batch, read, join, leave, now, commands, settings = {} } = call;
-  const { leaseMs = FLEET_DEFAULTS.leaseMs, limits, ...others } = settings;
+  const { leaseMs = FLEET_DEFAULTS.leaseMs, limits: _limits, ...others } = settings;
   const isPlain = join === undefined && leave === undefined && now === undefined && isUsual(others);
   const extras = isPlain ? "" : encodeJson({ join, leave, now, ...others });
-  const head = [process, `${batch}`, `${read}`, `${leaseMs}`, encodeLimits(limits), extras];
+  const head = [process, `${batch}`, `${read}`, `${leaseMs}`, limits, extras];
   return { keys: [spaceKey(prefix, call.space)], args: [...head, ...commands.map(encodeCommand)] };
 }
 
@@ -161,13 +168,6 @@ interface RawLetter {
 
 function isUsual({ returnMs, quarantineMs, serialStart, workMax }: FleetSettings): boolean {
   return returnMs === undefined && !quarantineMs && serialStart === undefined && workMax === undefined;
-}
-
-/** The script looks for the few that it needs. One that is not there is infinite. */
-function encodeLimits(limits: FleetSettings["limits"]): string {
-  return Object.entries({ ...DEFAULT_LIMITS, ...DEFAULT_LEDGER_LIMITS, ...limits })
-    .map(([name, max]) => (max < Number.POSITIVE_INFINITY ? ` ${name}=${max}` : ""))
-    .join("");
 }
 
 /** What a store would have found for it is not sent: the script looks by itself. */

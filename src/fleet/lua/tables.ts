@@ -89,7 +89,17 @@ local function claimText(claim)
 end
 
 local function saveClaims()
-  for id, claim in pairs(changedClaims) do call('HSET', tables.claims, id, claimText(claim)) end
+  local fields = {}
+  for id, claim in pairs(changedClaims) do
+    fields[#fields + 1] = id
+    fields[#fields + 1] = claimText(claim)
+    -- Lua unpacks no more than some thousands.
+    if #fields == 1000 then
+      call('HSET', tables.claims, unpack(fields))
+      fields = {}
+    end
+  end
+  if fields[1] then call('HSET', tables.claims, unpack(fields)) end
 end
 
 local sessions = {}

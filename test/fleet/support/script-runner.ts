@@ -7,6 +7,7 @@ import {
   decodeAnswer,
   decodeWake,
   encodeCall,
+  encodeLimits,
   type FleetAnswer,
   type FleetCall,
   type Wake,
@@ -30,7 +31,7 @@ export async function openRunner(url: string): Promise<ScriptRunner> {
   const hash = createHash("sha1").update(SCRIPT).digest("hex");
   return {
     run: async (call) => {
-      const { keys, args } = encodeCall(PREFIX, call);
+      const { keys, args } = encodeCall(PREFIX, call, encodeLimits(call.settings?.limits));
       return decodeAnswer(await client.evalSha(hash, { keys: [...keys], arguments: [...args] }));
     },
     subscribe: async (channel, hear) => {
