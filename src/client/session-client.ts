@@ -1,11 +1,10 @@
 /** Drives the session machine with a socket, a timer and two clocks, and gives its outputs to those who wait for them. */
 
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import type { Addition, AdditionCalls, Asked } from "./addition.ts";
 import { awakeClock, CHECK_MS, NEVER, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
-import type { Attempt, IdempotentOptions } from "./idempotency-calls.ts";
-import { idempotent } from "./idempotent.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
@@ -19,10 +18,9 @@ import type {
   ReleaseResult,
 } from "./locks.ts";
 import { reporter } from "./report.ts";
-import { SessionIdempotency } from "./session-idempotency.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
-import type { Answer, Ask, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
+import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { addressOf } from "./url.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
@@ -44,9 +42,10 @@ interface Call {
 
 type Claims = ReturnType<SessionMachine<Call>["claims"]>;
 
-export class SessionClient implements Client {
+export class SessionClient<Added extends AdditionCalls = AdditionCalls> implements Client {
   readonly ready: Promise<void>;
-  readonly idempotency: SessionIdempotency;
+  /** The calls of what was plugged in. */
+  readonly added: Added | undefined;
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
@@ -61,21 +60,24 @@ export class SessionClient implements Client {
   #closing: Promise<void> | undefined;
 
   /** `part`: of a space whose keys are spread. */
-  constructor(url: string, options: ConnectOptions, ports: Ports, part = 0) {
+  constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
     const { auth, space, grace = 0, meta, signal, onError, reconnect = {} } = options;
     this.#onStatus = options.onStatus;
     this.#ports = ports;
     this.#now = awakeClock(ports);
     this.#onError = reporter(onError);
-    this.#machine = new SessionMachine({
-      space,
-      grace,
-      meta,
-      backoff: reconnect,
-      minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
-      connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
-      random: reconnect.random ?? ports.random,
-    });
+    this.#machine = new SessionMachine(
+      {
+        space,
+        grace,
+        meta,
+        backoff: reconnect,
+        minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
+        connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
+        random: reconnect.random ?? ports.random,
+      },
+      addition,
+    );
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space ?? "");
@@ -91,14 +93,15 @@ export class SessionClient implements Client {
         onError: this.#onError,
       },
     );
-    this.idempotency = new SessionIdempotency({
+    this.added = addition?.calls({
       ports,
       now: this.#now,
       onError: this.#onError,
       onLook: () => this.#step((machine, now) => machine.tick(now)),
-      begin: (begun, frame, give) => this.#wait(begun, (call, claims) => claims.begins.ask(call, frame), give),
       request: (frame) => this.#request(frame),
-      cancelBegin: (id) => this.#step((machine, now) => machine.claims(now).begins.withdraw(id)),
+      wait: (waiting, frame, timeout, give) =>
+        this.#wait(waiting, (call, claims) => claims.request(call, frame, timeout), give),
+      withdraw: (id) => this.#step((machine, now) => machine.claims(now).withdraw(id)),
     });
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
@@ -198,10 +201,6 @@ export class SessionClient implements Client {
     return keyListOf(await this.#request<ListFrame>({ t: "list", ...options }));
   }
 
-  idempotent<T>(key: string, options: IdempotentOptions, work: (attempt: Attempt) => T | PromiseLike<T>): Promise<T> {
-    return idempotent(this.idempotency, this.#onError, key, options, work);
-  }
-
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve, reject) => {
       this.#step((machine, now) => machine.close(now));
@@ -219,7 +218,7 @@ export class SessionClient implements Client {
   }
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
-  #request<Told extends Answer>(frame: Exclude<Ask, { t: "acquire" | "begin" }>): Promise<Told> {
+  #request<Told extends Answer>(frame: Asked): Promise<Told> {
     return this.#call((call, claims) => claims.request(call, frame));
   }
 
@@ -282,14 +281,6 @@ export class SessionClient implements Client {
         return output.call.resolve(output.frame as never);
       case "failed":
         return output.call.reject(output.error);
-      case "started":
-        return output.call.resolve(output as never);
-      case "started_unasked":
-        return this.idempotency.startedUnasked(output.frame);
-      case "attempt_lost":
-        return this.idempotency.attempts.lose(output.id, output.error);
-      case "attempts_lost":
-        return this.idempotency.attempts.loseAll(output.reason);
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
       case "status":
@@ -298,6 +289,8 @@ export class SessionClient implements Client {
         return queueMicrotask(() => this.#onStatus?.(output.status));
       case "trouble":
         return this.#onError(output.error, { where: output.where });
+      default:
+        return this.added?.heard(output);
     }
   }
 }

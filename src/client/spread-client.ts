@@ -5,6 +5,7 @@
  */
 
 import { partOf } from "../protocol/spread.ts";
+import type { Addition, AdditionCalls } from "./addition.ts";
 import { awakeClock, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
@@ -19,9 +20,6 @@ import type {
   LockSet,
   ReleaseResult,
 } from "./locks.ts";
-import type { Attempt, IdempotencyCalls, IdempotentOptions } from "./idempotency-calls.ts";
-import { idempotent } from "./idempotent.ts";
-import { reporter } from "./report.ts";
 import { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
@@ -30,29 +28,23 @@ const LIST_COUNT_DEFAULT = 100;
 /** From the best to the worst: the client is as well off as its worst session. */
 const STATUSES: readonly ConnectionStatus[] = ["connected", "connecting", "reconnecting", "closed"];
 
-export class SpreadClient implements Client {
+export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implements Client {
   readonly ready: Promise<void>;
-  readonly idempotency: IdempotencyCalls = {
-    begin: (key, options) => this.#for(key, ({ idempotency }) => idempotency.begin(key, options)),
-    complete: (key, attempt, result, contentType) =>
-      this.#for(key, ({ idempotency }) => idempotency.complete(key, attempt, result, contentType)),
-    fail: (key, attempt) => this.#for(key, ({ idempotency }) => idempotency.fail(key, attempt)),
-    extend: (key, attempt, lease) => this.#for(key, ({ idempotency }) => idempotency.extend(key, attempt, lease)),
-    forget: (key, attempt) => this.#for(key, ({ idempotency }) => idempotency.forget(key, attempt)),
-  };
   readonly #url: string;
   readonly #options: ConnectOptions;
   readonly #ports: Ports;
+  readonly #addition: Addition<Added> | undefined;
   readonly #now: () => number;
-  readonly #sessions: Map<number, SessionClient> = new Map();
-  readonly #first: SessionClient;
+  readonly #sessions: Map<number, SessionClient<Added>> = new Map();
+  readonly #first: SessionClient<Added>;
   #told: ConnectionStatus = "connecting";
   #closing: Promise<void> | undefined;
 
-  constructor(url: string, options: ConnectOptions, ports: Ports) {
+  constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>) {
     this.#url = url;
     this.#options = options;
     this.#ports = ports;
+    this.#addition = addition;
     this.#now = awakeClock(ports);
     this.#first = this.#session(0);
     this.ready = this.#first.ready;
@@ -68,7 +60,7 @@ export class SpreadClient implements Client {
   }
 
   acquire(key: string, options?: AcquireOptions): Promise<Lock> {
-    return this.#for(key, (session) => session.acquire(key, options));
+    return this.at(key, (session) => session.acquire(key, options));
   }
 
   tryAcquire(key: string, options?: Omit<AcquireOptions, "timeout">): Promise<Lock | null> {
@@ -84,19 +76,15 @@ export class SpreadClient implements Client {
   }
 
   extend(key: string, token: string, ttl: number): Promise<Extension> {
-    return this.#for(key, (session) => session.extend(key, token, ttl));
+    return this.at(key, (session) => session.extend(key, token, ttl));
   }
 
   release(key: string, token: string): Promise<ReleaseResult> {
-    return this.#for(key, (session) => session.release(key, token));
-  }
-
-  idempotent<T>(key: string, options: IdempotentOptions, work: (attempt: Attempt) => T | PromiseLike<T>): Promise<T> {
-    return idempotent(this.idempotency, reporter(this.#options.onError), key, options, work);
+    return this.at(key, (session) => session.release(key, token));
   }
 
   status(key: string): Promise<KeyStatus> {
-    return this.#for(key, (session) => session.status(key));
+    return this.at(key, (session) => session.status(key));
   }
 
   /** The pages of all parts make one: the first of all of them are the first of the space. */
@@ -123,7 +111,7 @@ export class SpreadClient implements Client {
   }
 
   /** Before the first welcome nobody knows whether the space is spread: then the answer says where to ask. */
-  #for<T>(key: string, ask: (session: SessionClient) => Promise<T>): Promise<T> {
+  at<T>(key: string, ask: (session: SessionClient<Added>) => Promise<T>): Promise<T> {
     const { spread } = this.#first;
     if (spread > 1) return ask(this.#session(partOf(key, spread)));
     return ask(this.#first).catch((error: unknown) => {
@@ -133,11 +121,11 @@ export class SpreadClient implements Client {
     });
   }
 
-  #session(part: number): SessionClient {
+  #session(part: number): SessionClient<Added> {
     const known = this.#sessions.get(part);
     if (known !== undefined) return known;
     const options = { ...this.#options, onStatus: () => this.#tell() };
-    const session = new SessionClient(this.#url, options, this.#ports, part);
+    const session = new SessionClient(this.#url, options, this.#ports, this.#addition, part);
     this.#sessions.set(part, session);
     // A part that is asked for after the end has its end too.
     if (this.#closing !== undefined) session.close().catch(() => undefined);
