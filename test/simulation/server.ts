@@ -136,7 +136,9 @@ export class Server {
     const missed = changed.filter((key) => !touched.has(key));
     demand(missed.length === 0, "a key changed and was not touched", () => ({ missed, touched: [...touched] }));
     // A claim may have come and gone within the step: then both look alike.
-    const told = new Set(effects.map((effect) => ("key" in effect ? effect.key : undefined)));
+    const told = new Set(
+      effects.map((effect) => (effect.kind === "ended" || effect.kind === "granted" ? effect.key : undefined)),
+    );
     const idle = [...touched].filter((key) => !changed.includes(key) && !told.has(key));
     demand(idle.length === 0, "a key was touched and nothing happened to it", () => ({ idle }));
   }
