@@ -2,8 +2,10 @@
 
 import type { Claim } from "./claim.ts";
 import type { List, Status } from "./command.ts";
-import type { Holder, KeyStatus } from "./effect.ts";
+import type { Asking, Holder, KeyStatus } from "./effect.ts";
 import type { Latch } from "./latch.ts";
+import { ASKS_TOLD_MAX } from "./limits.ts";
+import type { AskRecord } from "./record.ts";
 import type { State } from "./state.ts";
 
 export function status(state: State, command: Status): void {
@@ -33,19 +35,41 @@ export function list(state: State, command: List): void {
 function statusOf(latch: Latch): KeyStatus {
   const holders: Holder[] = [];
   for (const claim of latch.holders) holders.push(holderOf(claim));
-  const told = { key: latch.key, holders, waiting: latch.queue.count };
+  const asks = latch.asking === undefined ? undefined : { asks: asksOf(latch.asking) };
+  const told = { key: latch.key, holders, waiting: latch.queue.count, ...asks };
   return latch.limit === undefined ? told : { ...told, limit: latch.limit };
 }
 
 function holderOf(claim: Claim): Holder {
-  const { owner, fence } = claim;
-  const meta = claim.asked.meta ?? owner?.meta;
   return {
-    ...(owner === undefined ? undefined : { session: owner.id }),
+    ...sessionMember(claim),
     mode: claim.asked.mode,
-    fence,
+    fence: claim.fence,
     since: claim.grantedAt,
     ...(claim.slot === -1 ? undefined : { expiresAt: claim.deadline }),
-    ...(meta === undefined ? undefined : { meta }),
+    ...metaMember(claim),
   };
+}
+
+/** A queue is in the order of its tickets. */
+function asksOf(asking: ReadonlySet<Claim>): Asking[] {
+  const claims = [...asking].sort((a, b) => a.ticket - b.ticket);
+  return claims.slice(0, ASKS_TOLD_MAX).map((claim) => {
+    const { message, since } = claim.ask as AskRecord;
+    return {
+      ...sessionMember(claim),
+      ...(message === undefined ? undefined : { message }),
+      ...metaMember(claim),
+      since,
+    };
+  });
+}
+
+function sessionMember({ owner }: Claim): { session: string } | undefined {
+  return owner === undefined ? undefined : { session: owner.id };
+}
+
+function metaMember({ asked, owner }: Claim): { meta: string } | undefined {
+  const meta = asked.meta ?? owner?.meta;
+  return meta === undefined ? undefined : { meta };
 }

@@ -205,6 +205,7 @@ describe("what is stored", () => {
           by: undefined,
           nested: undefined,
           unnested: undefined,
+          ask: undefined,
           abandoned: false,
         },
       ],
