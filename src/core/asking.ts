@@ -24,6 +24,7 @@ export function ask(state: State, command: Ask): void {
 
 function setAsk(state: State, latch: Latch, claim: Claim, record: Claim["ask"]): void {
   latch.ask(claim, record);
+  state.touch(latch.key);
   state.store(claim);
 }
 

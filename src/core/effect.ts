@@ -137,6 +137,8 @@ export interface Revoked extends Addressed {
 export interface Holder {
   /** Absent for a caller without a session and for a kept lock whose session is over. */
   readonly session?: string;
+  /** Its session's. */
+  readonly user?: string;
   readonly mode: Mode;
   readonly fence: number;
   /** When it was granted. */
@@ -150,6 +152,8 @@ export interface Holder {
 export interface Asking {
   /** Absent for a caller without a session. */
   readonly session?: string;
+  /** Its session's. */
+  readonly user?: string;
   readonly message?: string;
   /** The claim's, else its session's. */
   readonly meta?: string;
@@ -166,6 +170,14 @@ export interface KeyStatus {
   readonly asks?: readonly Asking[];
   /** Set for a semaphore. */
   readonly limit?: number;
+  /** Of the sessions that were asked about, those that wait: each with the place of its first waiting claim, in queue order. Absent: none. */
+  readonly places?: readonly Place[];
+}
+
+export interface Place {
+  readonly session: string;
+  /** 1 = next. */
+  readonly position: number;
 }
 
 export interface StatusTold extends Addressed, KeyStatus {

@@ -2,7 +2,7 @@
 
 import type { Claim } from "./claim.ts";
 import type { List, Status } from "./command.ts";
-import type { Asking, Holder, KeyStatus } from "./effect.ts";
+import type { Asking, Holder, KeyStatus, Place } from "./effect.ts";
 import type { Latch } from "./latch.ts";
 import { ASKS_TOLD_MAX } from "./limits.ts";
 import type { AskRecord } from "./record.ts";
@@ -10,7 +10,8 @@ import type { State } from "./state.ts";
 
 export function status(state: State, command: Status): void {
   const latch = state.latches.get(command.key);
-  const told: KeyStatus = latch === undefined ? { key: command.key, holders: [], waiting: 0 } : statusOf(latch);
+  const free = { key: command.key, holders: [], waiting: 0 };
+  const told: KeyStatus = latch === undefined ? free : statusOf(latch, new Set(command.of));
   state.tell({ kind: "status", to: command.from, request: command.request, ...told });
 }
 
@@ -22,7 +23,8 @@ export function list(state: State, command: List): void {
     if (key.startsWith(prefix) && (after === undefined || key > after)) keys.push(key);
   }
   keys.sort();
-  const page = keys.slice(0, countMax).map((key) => statusOf(state.latches.get(key) as Latch));
+  const of = new Set(command.of);
+  const page = keys.slice(0, countMax).map((key) => statusOf(state.latches.get(key) as Latch, of));
   state.tell({
     kind: "list",
     to: command.from,
@@ -32,17 +34,36 @@ export function list(state: State, command: List): void {
   });
 }
 
-function statusOf(latch: Latch): KeyStatus {
+function statusOf(latch: Latch, of: ReadonlySet<string>): KeyStatus {
   const holders: Holder[] = [];
   for (const claim of latch.holders) holders.push(holderOf(claim));
-  const asks = latch.asking === undefined ? undefined : { asks: asksOf(latch.asking) };
-  const told = { key: latch.key, holders, waiting: latch.queue.count, ...asks };
-  return latch.limit === undefined ? told : { ...told, limit: latch.limit };
+  const places = placesOf(latch, of);
+  return {
+    key: latch.key,
+    holders,
+    waiting: latch.queue.count,
+    ...(latch.limit === undefined ? undefined : { limit: latch.limit }),
+    ...(latch.asking === undefined ? undefined : { asks: asksOf(latch.asking) }),
+    ...(places.length === 0 ? undefined : { places }),
+  };
+}
+
+/** Walks the queue until it has found them all. */
+function placesOf(latch: Latch, of: ReadonlySet<string>): Place[] {
+  const found = new Map<string, Place>();
+  let position = 0;
+  for (const { session } of of.size === 0 ? [] : latch.queue) {
+    position++;
+    if (session === undefined || !of.has(session) || found.has(session)) continue;
+    found.set(session, { session, position });
+    if (found.size === of.size) break;
+  }
+  return [...found.values()];
 }
 
 function holderOf(claim: Claim): Holder {
   return {
-    ...sessionMember(claim),
+    ...whoOf(claim),
     mode: claim.asked.mode,
     fence: claim.fence,
     since: claim.grantedAt,
@@ -57,7 +78,7 @@ function asksOf(asking: ReadonlySet<Claim>): Asking[] {
   return claims.slice(0, ASKS_TOLD_MAX).map((claim) => {
     const { message, since } = claim.ask as AskRecord;
     return {
-      ...sessionMember(claim),
+      ...whoOf(claim),
       ...(message === undefined ? undefined : { message }),
       ...metaMember(claim),
       since,
@@ -65,8 +86,9 @@ function asksOf(asking: ReadonlySet<Claim>): Asking[] {
   });
 }
 
-function sessionMember({ owner }: Claim): { session: string } | undefined {
-  return owner === undefined ? undefined : { session: owner.id };
+function whoOf({ owner }: Claim): Pick<Holder, "session" | "user"> | undefined {
+  if (owner === undefined) return undefined;
+  return owner.user === undefined ? { session: owner.id } : { session: owner.id, user: owner.user };
 }
 
 function metaMember({ asked, owner }: Claim): { meta: string } | undefined {

@@ -76,6 +76,7 @@ export function writeSession(session: SessionRecord, clock: Clock): string {
     secret: session.secret,
     graceMs: session.graceMs,
     meta: session.meta,
+    user: session.user,
     order: session.order,
     deadline: toWall(session.deadline, clock),
   });
@@ -84,6 +85,7 @@ export function writeSession(session: SessionRecord, clock: Clock): string {
 export function readSession(id: unknown, text: unknown, clock: Clock): SessionRecord {
   const stored = parse(text);
   check(isText(id) && stored.id === id && isText(stored.secret) && isOptional(stored.meta, isText));
+  check(isOptional(stored.user, isText));
   check(isNumber(stored.graceMs) && isNumber(stored.order));
   check(stored.deadline === null || isNumber(stored.deadline));
   return {
@@ -91,6 +93,7 @@ export function readSession(id: unknown, text: unknown, clock: Clock): SessionRe
     secret: stored.secret,
     graceMs: stored.graceMs,
     meta: stored.meta,
+    user: stored.user,
     order: stored.order,
     deadline: toEngine(stored.deadline, stored.graceMs, clock),
   };

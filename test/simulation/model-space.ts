@@ -1,5 +1,5 @@
 import type { Acquire } from "../../src/core/command.ts";
-import type { Asking, By, ClaimSnapshot, Holder, KeyStatus } from "../../src/core/effect.ts";
+import type { Asking, By, ClaimSnapshot, Holder, KeyStatus, Place } from "../../src/core/effect.ts";
 import { ASKS_TOLD_MAX, MEMORY_MS } from "../../src/core/limits.ts";
 import type { ClaimRecord, SessionRecord } from "../../src/core/record.ts";
 
@@ -106,12 +106,15 @@ export class ModelSpace {
     return holders.every((holder) => holder.asked.mode === "shared") && holders.length < limit;
   }
 
-  status(key: string): KeyStatus {
+  /** `of`: sessions whose places in the queue are wanted. */
+  status(key: string, of: readonly string[] = []): KeyStatus {
     const limit = this.limitOf(key);
     const holders = this.holders(key).map((claim): Holder => {
       const meta = claim.asked.meta ?? this.session(claim.session)?.meta;
+      const user = this.session(claim.session)?.user;
       return {
         ...(claim.session !== undefined && { session: claim.session }),
+        ...(user !== undefined && { user }),
         mode: claim.asked.mode,
         fence: claim.fence,
         since: claim.grantedAt,
@@ -120,22 +123,42 @@ export class ModelSpace {
       };
     });
     const asks = this.asks(key);
+    const places = this.#places(key).filter(({ session }) => of.includes(session));
     return {
       key,
       holders,
       waiting: this.queue(key).length,
       ...(asks.length > 0 && { asks }),
       ...(limit !== undefined && { limit }),
+      ...(places.length > 0 && { places }),
     };
+  }
+
+  /** All that a status of each live key can tell, as text: whoever waits, in order, included. */
+  shown(): Map<string, string> {
+    return new Map(
+      this.liveKeys().map((key) => [
+        key,
+        JSON.stringify([this.status(key), this.queue(key).map((claim) => claim.ticket)]),
+      ]),
+    );
+  }
+
+  #places(key: string): Place[] {
+    const places = this.queue(key).map(({ session = "" }, i) => ({ session, position: i + 1 }));
+    return places.filter(({ session }, i) => places.findIndex((other) => other.session === session) === i);
   }
 
   /** Who waits for a key and asks for it, in order of arrival. */
   asks(key: string): Asking[] {
-    const asks = this.queue(key).flatMap(({ asked, session, ask }) => {
-      const meta = asked.meta ?? this.session(session)?.meta;
-      return ask === undefined
-        ? []
-        : [{ ...(session !== undefined && { session }), ...ask, ...(meta !== undefined && { meta }) }];
+    const asks = this.queue(key).flatMap(({ asked, session: id, ask }) => {
+      const session = this.session(id);
+      const meta = asked.meta ?? session?.meta;
+      const who = {
+        ...(id !== undefined && { session: id }),
+        ...(session?.user !== undefined && { user: session.user }),
+      };
+      return ask === undefined ? [] : [{ ...who, ...ask, ...(meta !== undefined && { meta }) }];
     });
     return asks.slice(0, ASKS_TOLD_MAX);
   }

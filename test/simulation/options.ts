@@ -109,6 +109,8 @@ export interface WorldOptions {
   readonly unreadable: number;
   /** Records live up to about this, ms. */
   readonly recordTtlMaxMs: number;
+  /** Whether somebody watches: which keys each step touches is then compared, too. */
+  readonly isWatched: boolean;
 }
 
 /**
@@ -153,6 +155,7 @@ export function drawOptions(seed: number, steps: number, judge: WorldOptions["ju
     timeoutMaxMs: random.pick([20, 200, 2000, 20_000, 60_000]),
     // Drawn after what was there before, so that worlds without these are what they were.
     ...drawLedger(random),
+    isWatched: random.chance(0.4),
   } as const;
   return { ...drawn, deeds: { ...drawn.deeds, ...drawLateDeeds(random) } };
 }

@@ -17,20 +17,15 @@ function LOCKS.ask(command)
   answer({ kind = 'asked', to = command.from, request = command.request })
 end
 
-local function firstWaiting(session, key)
-  local queue = queueOf(key)
-  for _, id in ipairs(call('ZRANGE', at('live:' .. session), 0, -1)) do
-    if call('ZSCORE', queue, id) then return claimOf(id) end
-  end
-end
-
 -- A release that names who is next. Whether that can be is known before anything is changed: else the lock is kept.
 function LOCKS.hand(command)
   local key = command.key
   local claim = findToken(command.token, key)
   if not claim then return refuse(command, 'unknown_token') end
   if claim.state == 'gone' then return answerGone(command, claim) end
-  local heir = firstWaiting(command.to, key)
+  -- The session's live claims that are in the queue, by ticket.
+  local first = call('ZINTER', 2, queueOf(key), at('live:' .. command.to))[1]
+  local heir = first and claimOf(first)
   if not heir then return refuse(command, 'not_waiting') end
   -- A shared heir of a shared holder takes its place among the others, so that no limit is passed.
   local isBarred = heir.asked.mode == 'exclusive' and call('ZCARD', holdersOf(key)) > 1

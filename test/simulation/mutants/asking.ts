@@ -35,8 +35,14 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     bug: "an ask is not stored",
     file: "asking.ts",
-    find: `  latch.ask(claim, record);\n  state.store(claim);`,
-    replace: `  latch.ask(claim, record);`,
+    find: `  state.store(claim);\n`,
+    replace: ``,
+  },
+  {
+    bug: "watchers do not hear of an ask",
+    file: "asking.ts",
+    find: `  state.touch(latch.key);\n`,
+    replace: ``,
   },
   {
     bug: "an ask does not come back from the store",
