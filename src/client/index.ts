@@ -1,6 +1,7 @@
 /** Locks for any JavaScript runtime: `connect` over a WebSocket session, `httpClient` over plain HTTP. */
 
-export { type Client, connect, type ConnectOptions, type ReconnectOptions } from "./connect.ts";
+export { type Client, connect, type ConnectOptions, type ReconnectOptions, type StealOptions } from "./connect.ts";
+export type { Contended, ContendedListener } from "./contention.ts";
 export {
   AccessDeniedError,
   type AttemptLossReason,
@@ -47,3 +48,4 @@ export type {
 } from "./locks.ts";
 export type { Auth, WebSocketConstructor, WebSocketLike } from "./session-socket.ts";
 export type { ConnectionStatus } from "./session-types.ts";
+export type { AccessAsk, KeyHolder, KeyState, Watch, Watched, WatchListener, WatchOptions } from "./watch-types.ts";

@@ -25,6 +25,8 @@ import { SessionSocket } from "./session-socket.ts";
 import type { Answer, Ask, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { addressOf } from "./url.ts";
+import { KeyWatch } from "./watch.ts";
+import { Watches } from "./watches.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -36,6 +38,9 @@ const CLOSE_MS = 1_000;
 /** Timers are not set further ahead than this, ms. */
 const TIMER_MAX_MS = 60_000;
 
+/** The pause before a watch is asked for again that the server could not serve, ms. */
+const WATCH_AGAIN_MS = 1_000;
+
 /** Who waits for an answer. */
 interface Call {
   resolve(value: never): void;
@@ -44,9 +49,10 @@ interface Call {
 
 type Claims = ReturnType<SessionMachine<Call>["claims"]>;
 
-export class SessionClient implements Client {
+export class SessionClient implements Omit<Client, "watch" | "requestAccess" | "steal" | "subscribe"> {
   readonly ready: Promise<void>;
   readonly idempotency: SessionIdempotency;
+  readonly watches: Watches;
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
@@ -62,7 +68,7 @@ export class SessionClient implements Client {
 
   /** `part`: of a space whose keys are spread. */
   constructor(url: string, options: ConnectOptions, ports: Ports, part = 0) {
-    const { auth, space, grace = 0, meta, signal, onError, reconnect = {} } = options;
+    const { auth, space, grace = 0, meta, user, signal, onError, reconnect = {} } = options;
     this.#onStatus = options.onStatus;
     this.#ports = ports;
     this.#now = awakeClock(ports);
@@ -71,6 +77,7 @@ export class SessionClient implements Client {
       space,
       grace,
       meta,
+      user,
       backoff: reconnect,
       minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
       connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -99,6 +106,12 @@ export class SessionClient implements Client {
       begin: (begun, frame, give) => this.#wait(begun, (call, claims) => claims.begins.ask(call, frame), give),
       request: (frame) => this.#request(frame),
       cancelBegin: (id) => this.#step((machine, now) => machine.claims(now).begins.withdraw(id)),
+    });
+    this.watches = new Watches({
+      send: (frame) => this.#step((machine) => machine.watch(frame)),
+      later: (run) => ports.timer(WATCH_AGAIN_MS, run, true),
+      self: () => ({ session: this.session, user }),
+      onError: this.#onError,
     });
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
@@ -190,6 +203,10 @@ export class SessionClient implements Client {
     return releaseOf(await this.#request<Released>({ t: "release", key, token }));
   }
 
+  async requestAccess(key: string, asks: Entry<Call>["asks"]): Promise<void> {
+    await this.#call((call, claims) => claims.requestAccess(call, key, asks));
+  }
+
   async status(key: string): Promise<KeyStatus> {
     return keyStatusOf(await this.#request<StatusFrame>({ t: "status", key }));
   }
@@ -240,6 +257,14 @@ export class SessionClient implements Client {
       extend: async (ttl) => extensionOf(await this.#call((call, claims) => claims.extend(call, hold, ttl))),
       release: async () => {
         await this.#call((call, claims) => claims.release(call, hold));
+      },
+      handTo: async (session) => {
+        await this.#call((call, claims) => claims.handTo(call, hold, session));
+      },
+      watch: () => {
+        const watch = new KeyWatch(hold.key, undefined);
+        watch.join(this.watches.start);
+        return watch;
       },
       onError: this.#onError,
     });
@@ -292,7 +317,10 @@ export class SessionClient implements Client {
         return this.idempotency.attempts.loseAll(output.reason);
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
+      case "watched":
+        return this.watches.received(output.told);
       case "status":
+        this.watches.connection(output.status);
         // The first one is `connected` or `closed`; later ones settle nothing.
         this.#settleReady(output.error);
         return queueMicrotask(() => this.#onStatus?.(output.status));

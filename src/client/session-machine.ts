@@ -15,11 +15,12 @@ import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { ConnectionStatus, Output, SessionSettings } from "./session-types.ts";
+import { isOfWatch, type WatchAsk, type WatchTold } from "./watches.ts";
 
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
-type ClaimCall = "acquire" | "begins" | "cancel" | "extend" | "release" | "request";
+type ClaimCall = "acquire" | "begins" | "cancel" | "extend" | "handTo" | "release" | "request" | "requestAccess";
 
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
@@ -38,6 +39,8 @@ export class SessionMachine<Call> {
   #openedAt = 0;
   /** Kept over a loss of the connection, to resume with. */
   #session: Welcome | undefined;
+  /** As told by the last welcome. */
+  #spread = 1;
   /** Without a connection: holdings are lost then. */
   #believedUntil = NEVER;
   #failures = 0;
@@ -76,7 +79,7 @@ export class SessionMachine<Call> {
 
   /** Over how many parts the keys of the space are spread, once the server has said. */
   get spread(): number {
-    return this.#session?.spread ?? 1;
+    return this.#spread;
   }
 
   tick(now: number): void {
@@ -96,9 +99,9 @@ export class SessionMachine<Call> {
   opened(auth: string | undefined, now: number): void {
     this.tick(now);
     if (this.#state !== "connecting") return;
-    const { space, grace, meta } = this.#settings;
+    const { space, grace, meta, user } = this.#settings;
     const resume = this.#session && { session: this.#session.session, secret: this.#session.secret };
-    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, resume });
+    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, user, resume } as ClientFrame);
     this.#state = "greeting";
     this.#helloAt = now;
     this.#complaint = undefined;
@@ -142,6 +145,11 @@ export class SessionMachine<Call> {
   claims(now: number): Pick<ClaimTable<Call>, ClaimCall> {
     this.tick(now);
     return this.#claims;
+  }
+
+  /** About a watch. Without a connection nothing is sent: the next one asks anew. */
+  watch(frame: WatchAsk): void {
+    if (this.#state === "open") this.#send(frame as unknown as ClientFrame);
   }
 
   // How it works.
@@ -194,7 +202,10 @@ export class SessionMachine<Call> {
     else if (frame.t === "error") {
       this.#complaint = frame.detail;
       this.#trouble(errorOf(frame, ""));
-    } else if (this.#state === "open" && typeof frame.id === "string") this.#claims.received(frame);
+    } else if (this.#state === "open" && typeof frame.id === "string") {
+      if (isOfWatch(frame.id)) this.#outputs.push({ kind: "watched", told: frame as WatchTold });
+      else this.#claims.received(frame);
+    }
     this.tick(now);
   }
 
@@ -202,6 +213,7 @@ export class SessionMachine<Call> {
     if (this.#state !== "greeting") return;
     if (this.#session !== undefined && !welcome.resumed) this.#claims.sessionEnded();
     this.#session = welcome;
+    this.#spread = welcome.spread ?? 1;
     this.#state = "open";
     this.#openedAt = now;
     this.#believedUntil = NEVER;

@@ -9,16 +9,18 @@ import type {
   ReplayFrame,
   StartedFrame,
 } from "../protocol/idempotency-told.ts";
-import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import type { AccessRequested, Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { BackoffOptions } from "./backoff.ts";
 import type { AttemptLossReason, AttemptLostError, LatchkeyError, LockLostError, LossReason } from "./errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
+import type { WatchTold } from "./watches.ts";
 
 export interface SessionSettings {
   readonly space?: string | undefined;
   /** How long the server shall keep the session without a connection, ms. */
   readonly grace: number;
   readonly meta?: unknown;
+  readonly user?: string | undefined;
   readonly backoff: BackoffOptions;
   /** A connection counts as a success after this long, ms: one that opens and closes at once is a failure. */
   readonly minUptimeMs: number;
@@ -49,6 +51,7 @@ export type Output<Call> =
   /** `id`: of its begin. */
   | { readonly kind: "attempt_lost"; readonly id: string; readonly error: AttemptLostError }
   | { readonly kind: "attempts_lost"; readonly reason: AttemptLossReason }
+  | { readonly kind: "watched"; readonly told: WatchTold }
   | { readonly kind: "status"; readonly status: ConnectionStatus; readonly error?: LatchkeyError }
   /** Nobody asked, but somebody should know. */
   | { readonly kind: "trouble"; readonly error: LatchkeyError; readonly where: string };
@@ -56,6 +59,7 @@ export type Output<Call> =
 export type Answer =
   | Extended
   | Released
+  | AccessRequested
   | StatusFrame
   | ListFrame
   | ReplayFrame
@@ -77,9 +81,15 @@ export interface Hold {
 export type Wanted = Omit<AcquireOptions, "signal">;
 
 /** What can be asked in a session. The table adds the id, and the timeout of an acquire. */
-export type Ask = WithoutId<
-  Extract<ClientFrame, { t: "acquire" | "extend" | "release" | "status" | "list" | IdempotencyAsk }>
->;
+export type Ask =
+  | WithoutId<Extract<ClientFrame, { t: "acquire" | "extend" | "release" | "status" | "list" | IdempotencyAsk }>>
+  | { readonly t: "hand_to"; readonly key: string; readonly token: string; readonly session: string }
+  | {
+      readonly t: "request_access";
+      readonly claim: string;
+      readonly message?: string | undefined;
+      readonly withdraw?: boolean;
+    };
 
 type IdempotencyAsk = "begin" | "complete" | "fail" | "extend_attempt" | "forget";
 
@@ -103,6 +113,8 @@ export interface Entry<Call> {
   resendAt?: number;
   /** Acquire: the server said that it waits, so its grant comes unasked. */
   queued?: boolean;
+  /** Acquire: it asks whoever holds the key, in these words. */
+  asks?: { readonly message: string | undefined } | undefined;
   /** The frame as it was sent, which may be sent again to ask how a claim stands. */
   text?: string;
   /** Extend: the end of the lease before it was sent. */

@@ -6,7 +6,7 @@
 
 import { partOf } from "../protocol/spread.ts";
 import { awakeClock, type Ports } from "./clock.ts";
-import type { Client, ConnectOptions } from "./connect.ts";
+import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
 import { LatchkeyError } from "./errors.ts";
 import type {
@@ -24,6 +24,8 @@ import { idempotent } from "./idempotent.ts";
 import { reporter } from "./report.ts";
 import { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
+import { KeyWatch } from "./watch.ts";
+import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
 const LIST_COUNT_DEFAULT = 100;
@@ -46,6 +48,7 @@ export class SpreadClient implements Client {
   readonly #now: () => number;
   readonly #sessions: Map<number, SessionClient> = new Map();
   readonly #first: SessionClient;
+  readonly #listeners = new Set<() => void>();
   #told: ConnectionStatus = "connecting";
   #closing: Promise<void> | undefined;
 
@@ -113,6 +116,33 @@ export class SpreadClient implements Client {
     return goesOn && last !== undefined ? { keys, next: last.key } : { keys };
   }
 
+  subscribe(listener: () => void): () => void {
+    const call = (): void => listener();
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
+  }
+
+  watch(watched: Watched, { signal }: WatchOptions = {}): Watch {
+    const watch = new KeyWatch(watched, signal);
+    const join = (): void => {
+      const { spread } = this.#first;
+      const parts =
+        "key" in watch.what ? [partOf(watch.what.key, spread)] : Array.from({ length: spread }, (_, i) => i);
+      for (const part of parts) watch.join(this.#session(part).watches.start);
+    };
+    // Only then it is known whether the space is spread.
+    this.ready.then(join, () => watch.close());
+    return watch;
+  }
+
+  requestAccess(key: string, message?: string, { withdraw }: { readonly withdraw?: boolean } = {}): Promise<void> {
+    return this.#for(key, (session) => session.requestAccess(key, withdraw === true ? undefined : { message }));
+  }
+
+  steal(key: string, { reason, ...options }: StealOptions): Promise<Lock> {
+    return this.acquire(key, { ...options, steal: true, message: reason });
+  }
+
   close(): Promise<void> {
     this.#closing ??= Promise.all([...this.#sessions.values()].map((session) => session.close())).then(() => undefined);
     return this.#closing;
@@ -145,6 +175,7 @@ export class SpreadClient implements Client {
   }
 
   #tell(): void {
+    for (const listener of this.#listeners) listener();
     const status = this.connection;
     if (status === this.#told) return;
     this.#told = status;
