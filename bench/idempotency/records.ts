@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { IdempotencyCalls } from "../../src/client/index.ts";
+import type { IdempotencyCalls } from "../../src/client/idempotency.ts";
 import { systemClock } from "../../src/host/clock.ts";
 import type { Store } from "../../src/host/ports.ts";
 import { createCore } from "../../src/latchkey.ts";

@@ -4,14 +4,7 @@
  */
 
 import { NEVER } from "./clock.ts";
-import {
-  IdempotencyInProgressError,
-  type LatchkeyError,
-  LockLostError,
-  LockTimeoutError,
-  type LossReason,
-  UnavailableError,
-} from "./errors.ts";
+import { type ErrorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
 import type { Ask, Entry, Held, Output } from "./session-types.ts";
 
@@ -33,10 +26,12 @@ export class ClaimBook<Call> {
   readonly entries = new Map<string, Entry<Call>>();
   readonly holds = new Map<string, Held<Call>>();
   readonly emit: (output: Output<Call>) => void;
+  readonly errorOf: ErrorOf;
   #serial = 0;
 
-  constructor(emit: (output: Output<Call>) => void) {
+  constructor(emit: (output: Output<Call>) => void, errorOf: ErrorOf) {
     this.emit = emit;
+    this.errorOf = errorOf;
   }
 
   find(test: (hold: Held<Call>) => boolean): Held<Call> | undefined {
@@ -198,7 +193,12 @@ export class ClaimBook<Call> {
     this.withdraw(entry);
     const isWait = entry.timeout !== undefined && entry.timeout > 0;
     const silence = new UnavailableError("unavailable", "there was no answer in time");
-    this.#tell(entry, isWait ? waitIsOver(entry) : silence);
+    this.#tell(entry, isWait ? this.waitIsOver(entry) : silence);
+  }
+
+  /** `told`: what the server says besides. */
+  waitIsOver(entry: Entry<Call>, told?: object): LatchkeyError {
+    return this.errorOf({ ...told, code: entry.frame.t === "begin" ? "in_progress" : "timeout" }, keyOf(entry));
   }
 
   #sendText(entry: Entry<Call>, text: string): void {
@@ -223,11 +223,6 @@ export class ClaimBook<Call> {
     this.#serial += 1;
     return this.#serial.toString(36);
   }
-}
-
-function waitIsOver(entry: Entry<unknown>): LatchkeyError {
-  const key = keyOf(entry);
-  return entry.frame.t === "begin" ? new IdempotencyInProgressError(key, 0) : new LockTimeoutError(key);
 }
 
 /** How the hold ended; undefined: it has not. */

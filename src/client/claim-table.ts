@@ -8,16 +8,13 @@
 
 import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
 import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
-import { Begins } from "./begins.ts";
+import type { Addition, AdditionCalls, AdditionTable, Asked } from "./addition.ts";
 import { ClaimBook, keyOf } from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
 import {
-  type AttemptLossReason,
   errorOf,
-  IdempotencyInProgressError,
   type LatchkeyError,
   LockLostError,
-  LockTimeoutError,
   type LossReason,
   RefusedError,
   UnavailableError,
@@ -36,14 +33,14 @@ const MUST_ARRIVE: ReadonlySet<Ask["t"]> = new Set(["release", "complete", "fail
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
 export class ClaimTable<Call> {
-  readonly begins: Begins<Call>;
   readonly #book: ClaimBook<Call>;
   readonly #heartbeat: Heartbeat;
+  readonly #added: AdditionTable<Call> | undefined;
 
-  constructor(heartbeat: Heartbeat, emit: (output: Output<Call>) => void) {
-    this.#book = new ClaimBook(emit);
+  constructor(heartbeat: Heartbeat, emit: (output: Output<Call>) => void, addition?: Addition<AdditionCalls>) {
+    this.#book = new ClaimBook(emit, addition?.errorOf ?? errorOf);
     this.#heartbeat = heartbeat;
-    this.begins = new Begins(this.#book, heartbeat);
+    this.#added = addition?.table(this.#book, heartbeat);
   }
 
   get holding(): boolean {
@@ -123,9 +120,16 @@ export class ClaimTable<Call> {
     this.#book.emit({ kind: "failed", call, error });
   }
 
-  /** By raw token, or without one. */
-  request(call: Call, frame: Exclude<Ask, { t: "acquire" | "begin" }>): void {
-    this.#book.ask(call, frame, "token" in frame ? this.#byToken(frame.token) : undefined);
+  /** By raw token, or without one. `timeout`: of something that may be waited for, ms. */
+  request(call: Call, frame: Asked, timeout?: number): Entry<Call> {
+    const hold = "token" in frame ? this.#byToken(frame.token) : undefined;
+    // Like an acquire, it waits for the connection and the answer also without a timeout.
+    return this.#book.ask(call, frame, hold, timeout || undefined, timeout);
+  }
+
+  /** Takes back what nobody wants. */
+  withdraw(id: string): void {
+    this.#book.cancel(id, "cancel_begin");
   }
 
   // What the connection does.
@@ -157,8 +161,8 @@ export class ClaimTable<Call> {
   }
 
   /** All that is held through the session; `kept` ones, which go on without it, only when nobody can use them any more. */
-  loseAll(reason: LossReason & AttemptLossReason, kept: boolean = false): void {
-    this.begins.allLost(reason);
+  loseAll(reason: "dropped" | "closed", kept: boolean = false): void {
+    this.#added?.allLost(reason);
     for (const hold of this.#book.holds.values()) {
       if (kept || !hold.keep) this.#book.lose(hold, reason);
     }
@@ -176,8 +180,7 @@ export class ClaimTable<Call> {
     const entry = this.#book.entries.get(frame.id);
     if (frame.t === "granted") this.#granted(frame, entry);
     else if (frame.t === "lost") this.#lost(frame, entry);
-    else if (frame.t === "started") this.begins.started(frame, entry);
-    else if (frame.t === "attempt_lost") this.begins.attemptLost(frame, entry);
+    else if (frame.t === "started" || frame.t === "attempt_lost") this.#added?.received(frame, entry);
     else if (entry !== undefined) this.#answered(frame, entry);
   }
 
@@ -193,11 +196,10 @@ export class ClaimTable<Call> {
         entry.queued = true;
         return;
       case "timeout":
-        return book.fail(entry, new LockTimeoutError(keyOf(entry)));
+      case "in_progress":
+        return book.fail(entry, book.waitIsOver(entry, frame));
       case "cancelled":
         return book.fail(entry, waitEnded("cancelled"));
-      case "in_progress":
-        return book.fail(entry, new IdempotencyInProgressError(keyOf(entry), frame.retry_after_ms));
       case "refused":
         return this.#refused(frame, entry);
       case "revoked":
@@ -301,7 +303,7 @@ export class ClaimTable<Call> {
       book.lose(hold, "unknown");
     } else {
       if (hold !== undefined && entry.frame.t === "extend") book.setLease(hold, entry.leaseBefore ?? NEVER);
-      book.fail(entry, errorOf(frame, keyOf(entry)));
+      book.fail(entry, book.errorOf(frame, keyOf(entry)));
     }
   }
 
@@ -322,16 +324,21 @@ export class ClaimTable<Call> {
     for (const entry of Array.from(book.entries.values())) {
       const claim = told.get(entry.id);
       told.delete(entry.id);
-      if (claim === undefined) this.begins.askAgain(entry, helloAt);
+      if (claim === undefined) this.#askAgain(entry, helloAt);
       else if (claim.state === "waiting") entry.queued = true;
       else if (claim.state === "holding") this.#hold(claim, entry, leaseUntil(helloAt, claim.expires_in));
-      else if (claim.outcome === "timed_out") book.fail(entry, new LockTimeoutError(keyOf(entry)));
+      else if (claim.outcome === "timed_out") book.fail(entry, book.waitIsOver(entry));
       else if (claim.outcome === "revoked") book.fail(entry, waitEnded("revoked"));
       else book.renew(entry);
     }
     for (const claim of told.values()) {
       if (claim.state !== "gone") book.cancel(claim.id);
     }
+  }
+
+  #askAgain(entry: Entry<Call>, helloAt: number): void {
+    if (entry.frame.t === "begin" && entry.sentAt !== undefined) this.#added?.askAgain(entry, helloAt);
+    else entry.sentAt = undefined;
   }
 
   #byToken(token: string): Held<Call> | undefined {

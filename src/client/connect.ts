@@ -1,6 +1,5 @@
 import type { BackoffOptions } from "./backoff.ts";
 import { type Ports, systemPorts } from "./clock.ts";
-import type { Idempotency } from "./idempotency-calls.ts";
 import type { AcquireOptions, Lock, Locks, OnError } from "./locks.ts";
 import type { Auth, WebSocketConstructor } from "./session-socket.ts";
 import type { ConnectionStatus } from "./session-types.ts";
@@ -44,7 +43,7 @@ export interface ReconnectOptions extends BackoffOptions {
   readonly random?: () => number;
 }
 
-export interface Client extends Locks, Idempotency, AsyncDisposable {
+export interface Client extends Locks, AsyncDisposable {
   /** Resolves with the first welcome; rejects with `SessionClosedError` when the client is closed before. */
   readonly ready: Promise<void>;
   readonly connection: ConnectionStatus;

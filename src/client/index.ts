@@ -1,14 +1,10 @@
-/** Locks for any JavaScript runtime: `connect` over a WebSocket session, `httpClient` over plain HTTP. */
+/** Locks for any JavaScript runtime: a session over a WebSocket. Over plain HTTP: `latchkey/client/http`. */
 
 export { type Client, connect, type ConnectOptions, type ReconnectOptions, type StealOptions } from "./connect.ts";
 export type { Contended, ContendedListener } from "./contention.ts";
 export {
   AccessDeniedError,
-  type AttemptLossReason,
-  AttemptLostError,
   type By,
-  IdempotencyInProgressError,
-  IdempotencyMismatchError,
   LatchkeyError,
   LimitError,
   LockLostError,
@@ -19,19 +15,6 @@ export {
   SessionClosedError,
   UnavailableError,
 } from "./errors.ts";
-export { fingerprintOf } from "./fingerprint.ts";
-export { type HttpAcquireOptions, type HttpClient, httpClient, type HttpOptions } from "./http-client.ts";
-export type {
-  Attempt,
-  AttemptExtension,
-  BeginOptions,
-  Begun,
-  Idempotency,
-  IdempotencyCalls,
-  IdempotentOptions,
-  Replay,
-  Started,
-} from "./idempotency-calls.ts";
 export type {
   AcquireOptions,
   Extension,

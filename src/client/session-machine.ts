@@ -9,6 +9,7 @@ import type { ClientFrame } from "../protocol/frames.ts";
 import { PROTOCOL_VERSION } from "../protocol/limits.ts";
 import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
 import { ACK, PING, PONG } from "../protocol/server-frames.ts";
+import type { Addition, AdditionCalls } from "./addition.ts";
 import { backoffMs, laterMs } from "./backoff.ts";
 import { ClaimTable } from "./claim-table.ts";
 import { NEVER } from "./clock.ts";
@@ -20,7 +21,7 @@ import { isOfWatch, type WatchAsk, type WatchTold } from "./watches.ts";
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
-type ClaimCall = "acquire" | "begins" | "cancel" | "extend" | "handTo" | "release" | "request" | "requestAccess";
+type ClaimCall = "acquire" | "cancel" | "extend" | "handTo" | "release" | "request" | "requestAccess" | "withdraw";
 
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
@@ -48,9 +49,9 @@ export class SessionMachine<Call> {
   /** What the server said before it closed. */
   #complaint: string | undefined;
 
-  constructor(settings: SessionSettings) {
+  constructor(settings: SessionSettings, addition?: Addition<AdditionCalls>) {
     this.#settings = settings;
-    this.#claims = new ClaimTable(this.#heartbeat, (output) => this.#outputs.push(output));
+    this.#claims = new ClaimTable(this.#heartbeat, (output) => this.#outputs.push(output), addition);
   }
 
   /** The next thing to do. */

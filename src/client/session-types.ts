@@ -11,7 +11,8 @@ import type {
 } from "../protocol/idempotency-told.ts";
 import type { AccessRequested, Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { BackoffOptions } from "./backoff.ts";
-import type { AttemptLossReason, AttemptLostError, LatchkeyError, LockLostError, LossReason } from "./errors.ts";
+import type { LatchkeyError, LockLostError, LossReason } from "./errors.ts";
+import type { AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
 import type { WatchTold } from "./watches.ts";
 
@@ -44,17 +45,22 @@ export type Output<Call> =
   | { readonly kind: "failed"; readonly call: Call; readonly error: LatchkeyError }
   /** Everybody who works under this hold must stop. */
   | { readonly kind: "lost"; readonly hold: Hold; readonly error: LockLostError }
-  /** `until`: when it must be taken for over. */
-  | { readonly kind: "started"; readonly call: Call; readonly frame: StartedFrame; readonly until: number }
-  /** An attempt that no call waits for: withdraw it, if it is not one that was started before. */
-  | { readonly kind: "started_unasked"; readonly frame: StartedFrame }
-  /** `id`: of its begin. */
-  | { readonly kind: "attempt_lost"; readonly id: string; readonly error: AttemptLostError }
-  | { readonly kind: "attempts_lost"; readonly reason: AttemptLossReason }
   | { readonly kind: "watched"; readonly told: WatchTold }
+  | AdditionOutput
   | { readonly kind: "status"; readonly status: ConnectionStatus; readonly error?: LatchkeyError }
   /** Nobody asked, but somebody should know. */
   | { readonly kind: "trouble"; readonly error: LatchkeyError; readonly where: string };
+
+/** What becomes of attempts. */
+export type AdditionOutput =
+  /** One that no call waits for: withdraw it, if it is not one that was started before. */
+  | { readonly kind: "started_unasked"; readonly frame: StartedFrame }
+  /** `id`: of its begin. */
+  | { readonly kind: "attempt_lost"; readonly id: string; readonly error: AttemptLostError }
+  | { readonly kind: "attempts_lost"; readonly reason: AttemptLossReason };
+
+/** `until`: when it must be taken for over. */
+export type StartTold = StartedFrame & { readonly until: number };
 
 export type Answer =
   | Extended
@@ -62,6 +68,7 @@ export type Answer =
   | AccessRequested
   | StatusFrame
   | ListFrame
+  | StartTold
   | ReplayFrame
   | CompletedFrame
   | FailedFrame

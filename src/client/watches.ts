@@ -36,6 +36,7 @@ export class Watches {
   readonly #settings: WatchesSettings;
   readonly #watches = new Map<string, KeyWatch>();
   #serial = 0;
+  #isClosed = false;
 
   constructor(settings: WatchesSettings) {
     this.#settings = settings;
@@ -45,6 +46,7 @@ export class Watches {
   readonly start = (watch: KeyWatch): (() => void) => {
     const id = `${MARK}${++this.#serial}`;
     this.#watches.set(id, watch);
+    if (this.#isClosed) watch.close();
     watch.away(this);
     this.#ask(id);
     return () => {
@@ -53,6 +55,7 @@ export class Watches {
   };
 
   connection(status: ConnectionStatus): void {
+    this.#isClosed = status === "closed";
     for (const [id, watch] of this.#watches) {
       if (status === "connected") this.#ask(id);
       else if (status === "closed") watch.close();

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { type Client, connect, type ConnectOptions, type Lock } from "../../../src/client/index.ts";
+import type { ConnectOptions, Lock } from "../../../src/client/index.ts";
+import { type IdempotentClient, connect } from "../../../src/client/idempotency.ts";
 import type { ClaimTold, ServerFrame, Welcome } from "../../../src/protocol/server-frames.ts";
 import { settle, VirtualTime } from "./virtual-time.ts";
 
@@ -75,7 +76,7 @@ export class FarEnd {
 
 export interface Scripted {
   readonly time: VirtualTime;
-  readonly client: Client;
+  readonly client: IdempotentClient;
   readonly errors: { readonly error: unknown; readonly where: string }[];
   readonly statuses: string[];
   readonly ends: FarEnd[];
@@ -145,7 +146,7 @@ export async function greet({ end }: Scripted, members: Partial<Welcome> = {}): 
 export async function held(
   server: Scripted,
   key: string,
-  options: Parameters<Client["acquire"]>[1] = {},
+  options: Parameters<IdempotentClient["acquire"]>[1] = {},
   granted: Partial<Extract<ServerFrame, { t: "granted" }>> = {},
 ): Promise<Lock & { readonly id: string }> {
   const acquiring = server.client.acquire(key, options);
