@@ -57,8 +57,8 @@ export interface Grip {
   release(): Promise<void>;
   /** When it rejects with anything but a loss, the lock is kept. */
   handTo(session: string): Promise<void>;
-  /** Watches the key. */
-  watch(): Watch;
+  /** Watches the key, until the signal aborts. */
+  watch(signal: AbortSignal): Watch;
   readonly onError: OnError;
 }
 
@@ -70,7 +70,7 @@ export class LockHandle implements Lock {
   readonly #grant: Grant;
   readonly #grip: Grip;
   #released: Promise<void> | undefined;
-  /** A hand-over on its way, or that has come to pass. */
+  /** A hand-over on its way. */
   #handed: Promise<void> | undefined;
   #watch: Watch | undefined;
   #contended: EventTarget | undefined;
@@ -114,14 +114,18 @@ export class LockHandle implements Lock {
   handTo(session: string): Promise<void> {
     const over = this.#released ?? this.#handed;
     if (over !== undefined) return quiet(over.then(() => Promise.reject(new LockLostError(this.key, "released"))));
-    this.#handed = this.#grip.handTo(session).then(
-      () => this.#watch?.close(),
+    const handed = this.#grip.handTo(session).then(
+      () => {
+        this.#released = handed;
+        this.#watch?.close();
+      },
       (error: unknown) => {
         this.#handed = undefined;
         throw error;
       },
     );
-    return quiet(this.#handed);
+    this.#handed = handed;
+    return quiet(handed);
   }
 
   addEventListener(type: "contended", listener: ContendedListener): void {
@@ -148,13 +152,8 @@ export class LockHandle implements Lock {
   }
 
   #contention(): EventTarget {
-    const watch = this.#grip.watch();
-    this.#watch = watch;
-    const target = contentionOf(watch);
-    const close = (): void => watch.close();
-    if (this.#released !== undefined || this.signal.aborted) close();
-    else this.#grant.signal.addEventListener("abort", close, { once: true });
-    return target;
+    this.#watch = this.#grip.watch(this.#released === undefined ? this.signal : AbortSignal.abort());
+    return contentionOf(this.#watch);
   }
 }
 

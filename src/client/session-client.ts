@@ -241,8 +241,8 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
       handTo: async (session) => {
         await this.#call((call, claims) => claims.handTo(call, hold, session));
       },
-      watch: () => {
-        const watch = new KeyWatch(hold.key, undefined);
+      watch: (signal) => {
+        const watch = new KeyWatch(hold.key, signal);
         watch.join(this.watches.start);
         return watch;
       },

@@ -75,7 +75,7 @@ export class Watches {
     this.#settings.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
     if (error instanceof UnavailableError) this.#settings.later(() => this.#ask(id));
-    else watch.close(error);
+    else if (this.#watches.delete(id)) watch.close(error);
   }
 
   #ask(id: string): void {
