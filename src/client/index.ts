@@ -28,7 +28,9 @@ export type {
   Mode,
   OnError,
   ReleaseResult,
+  Waiting,
 } from "./locks.ts";
 export type { Auth, WebSocketConstructor, WebSocketLike } from "./session-socket.ts";
 export type { ConnectionStatus } from "./session-types.ts";
 export type { AccessAsk, KeyHolder, KeyState, Watch, Watched, WatchListener, WatchOptions } from "./watch-types.ts";
+export type { LatchLocks, WebLock, WebLockEntry, WebLockOptions, WebLockSnapshot } from "./web-locks/types.ts";

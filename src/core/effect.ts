@@ -132,6 +132,8 @@ export interface Revoked extends Addressed {
 export interface Holder {
   /** Absent for a caller without a session and for a kept lock whose session is over. */
   readonly session?: string;
+  /** Its session's. */
+  readonly user?: string;
   readonly mode: Mode;
   readonly fence: number;
   /** When it was granted. */
@@ -148,6 +150,14 @@ export interface KeyStatus {
   readonly waiting: number;
   /** Set for a semaphore. */
   readonly limit?: number;
+  /** Of the sessions that were asked about, those that wait: each with the place of its first waiting claim, in queue order. Absent: none. */
+  readonly places?: readonly Place[];
+}
+
+export interface Place {
+  readonly session: string;
+  /** 1 = next. */
+  readonly position: number;
 }
 
 export interface StatusTold extends Addressed, KeyStatus {

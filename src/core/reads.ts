@@ -2,13 +2,14 @@
 
 import type { Claim } from "./claim.ts";
 import type { List, Status } from "./command.ts";
-import type { Holder, KeyStatus } from "./effect.ts";
+import type { Holder, KeyStatus, Place } from "./effect.ts";
 import type { Latch } from "./latch.ts";
 import type { State } from "./state.ts";
 
 export function status(state: State, command: Status): void {
   const latch = state.latches.get(command.key);
-  const told: KeyStatus = latch === undefined ? { key: command.key, holders: [], waiting: 0 } : statusOf(latch);
+  const free = { key: command.key, holders: [], waiting: 0 };
+  const told: KeyStatus = latch === undefined ? free : statusOf(latch, new Set(command.of));
   state.tell({ kind: "status", to: command.from, request: command.request, ...told });
 }
 
@@ -20,7 +21,8 @@ export function list(state: State, command: List): void {
     if (key.startsWith(prefix) && (after === undefined || key > after)) keys.push(key);
   }
   keys.sort();
-  const page = keys.slice(0, countMax).map((key) => statusOf(state.latches.get(key) as Latch));
+  const of = new Set(command.of);
+  const page = keys.slice(0, countMax).map((key) => statusOf(state.latches.get(key) as Latch, of));
   state.tell({
     kind: "list",
     to: command.from,
@@ -30,11 +32,30 @@ export function list(state: State, command: List): void {
   });
 }
 
-function statusOf(latch: Latch): KeyStatus {
+function statusOf(latch: Latch, of: ReadonlySet<string>): KeyStatus {
   const holders: Holder[] = [];
   for (const claim of latch.holders) holders.push(holderOf(claim));
-  const told = { key: latch.key, holders, waiting: latch.queue.count };
-  return latch.limit === undefined ? told : { ...told, limit: latch.limit };
+  const places = placesOf(latch, of);
+  return {
+    key: latch.key,
+    holders,
+    waiting: latch.queue.count,
+    ...(latch.limit === undefined ? undefined : { limit: latch.limit }),
+    ...(places.length === 0 ? undefined : { places }),
+  };
+}
+
+/** Walks the queue until it has found them all. */
+function placesOf(latch: Latch, of: ReadonlySet<string>): Place[] {
+  const found = new Map<string, Place>();
+  let position = 0;
+  for (const { session } of of.size === 0 ? [] : latch.queue) {
+    position++;
+    if (session === undefined || !of.has(session) || found.has(session)) continue;
+    found.set(session, { session, position });
+    if (found.size === of.size) break;
+  }
+  return [...found.values()];
 }
 
 function holderOf(claim: Claim): Holder {
@@ -42,6 +63,7 @@ function holderOf(claim: Claim): Holder {
   const meta = claim.asked.meta ?? owner?.meta;
   return {
     ...(owner === undefined ? undefined : { session: owner.id }),
+    ...(owner?.user === undefined ? undefined : { user: owner.user }),
     mode: claim.asked.mode,
     fence,
     since: claim.grantedAt,
