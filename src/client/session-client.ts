@@ -3,8 +3,7 @@
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { Addition, AdditionCalls, Asked } from "./addition.ts";
 import { awakeClock, CHECK_MS, NEVER, type Ports } from "./clock.ts";
-import type { Client, ConnectOptions } from "./connect.ts";
-import { asyncDispose } from "./dispose.ts";
+import type { ConnectOptions } from "./connect.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
@@ -13,7 +12,6 @@ import type {
   KeyStatus,
   ListOptions,
   Lock,
-  LockSet,
   OnError,
   ReleaseResult,
 } from "./locks.ts";
@@ -23,7 +21,6 @@ import { SessionSocket } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { addressOf } from "./url.ts";
-import { tryAcquire, withLock } from "./with-lock.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MIN_UPTIME_MS = 5_000;
@@ -42,7 +39,7 @@ interface Call {
 
 type Claims = ReturnType<SessionMachine<Call>["claims"]>;
 
-export class SessionClient<Added extends AdditionCalls = AdditionCalls> implements Client {
+export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   readonly ready: Promise<void>;
   /** The calls of what was plugged in. */
   readonly added: Added | undefined;
@@ -173,18 +170,6 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     });
   }
 
-  tryAcquire(key: string, options?: Omit<AcquireOptions, "timeout">): Promise<Lock | null> {
-    return tryAcquire(this, key, options);
-  }
-
-  withLock<T>(
-    keys: string | readonly string[],
-    work: (held: Lock & LockSet) => T | PromiseLike<T>,
-    options?: AcquireOptions,
-  ): Promise<T> {
-    return withLock(this, this.#now, keys, work, options);
-  }
-
   async extend(key: string, token: string, ttl: number): Promise<Extension> {
     return extensionOf(await this.#request<Extended>({ t: "extend", key, token, ttl }));
   }
@@ -197,7 +182,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     return keyStatusOf(await this.#request<StatusFrame>({ t: "status", key }));
   }
 
-  async list(options: ListOptions = {}): Promise<KeyList> {
+  async list(options: ListOptions): Promise<KeyList> {
     return keyListOf(await this.#request<ListFrame>({ t: "list", ...options }));
   }
 
@@ -211,10 +196,6 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
       }, reject);
     });
     return this.#closing;
-  }
-
-  [asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
