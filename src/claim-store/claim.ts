@@ -6,6 +6,7 @@
 import { asyncDispose } from "../client/dispose.ts";
 import {
   type Client,
+  type LatchkeyError,
   type Lock,
   type LockLostError,
   type Loss,
@@ -31,7 +32,10 @@ export interface ClaimOptions {
   /** The lease, ms. Default: the session is the lease. */
   readonly ttl?: number | undefined;
   readonly meta?: unknown;
-  /** Queue again when the lock is lost with the connection or by its lease. Not when somebody took it. Default false. */
+  /**
+   * Queue again when the lock is lost with the connection or by its lease, or a wait with the page, which was left or frozen. Not
+   * when somebody took it. Default false.
+   */
   readonly requeue?: boolean | undefined;
 }
 
@@ -198,14 +202,20 @@ export class Claim {
     this.#lock = undefined;
     const { reason, by } = lock.signal.reason as LockLostError;
     this.#loss = { reason, by };
-    if (this.#options.requeue === true && this.#wanters.size > 0 && ACCIDENTS.has(reason)) this.#queue();
+    if (this.#requeues && ACCIDENTS.has(reason)) this.#queue();
     else this.#refresh();
   }
 
   #failed(error: Error): void {
     this.#wait = undefined;
+    // The page was away for a while.
+    if (this.#requeues && (error as LatchkeyError).code === "away") return this.#queue();
     this.#error = error;
     this.#refresh();
+  }
+
+  get #requeues(): boolean {
+    return this.#options.requeue === true && this.#wanters.size > 0;
   }
 
   async #letGo(): Promise<void> {

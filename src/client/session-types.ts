@@ -22,6 +22,8 @@ export interface SessionSettings {
   readonly grace: number;
   readonly meta?: unknown;
   readonly user?: string | undefined;
+  /** Whether waits outlive the page's absence. */
+  readonly requeue?: boolean | undefined;
   readonly backoff: BackoffOptions;
   /** A connection counts as a success after this long, ms: one that opens and closes at once is a failure. */
   readonly minUptimeMs: number;
