@@ -35,6 +35,8 @@ interface WatchesSettings {
 export class Watches {
   readonly #settings: WatchesSettings;
   readonly #watches = new Map<string, KeyWatch>();
+  /** Not served, and to be asked for again in this connection. */
+  readonly #refused: Set<string> = new Set();
   #serial = 0;
   #isClosed = false;
 
@@ -56,6 +58,7 @@ export class Watches {
 
   connection(status: ConnectionStatus): void {
     this.#isClosed = status === "closed";
+    this.#refused.clear();
     for (const [id, watch] of this.#watches) {
       if (status === "connected") this.#ask(id);
       else if (status === "closed") watch.close();
@@ -67,15 +70,23 @@ export class Watches {
     const watch = this.#watches.get(told.id);
     if (watch === undefined) return;
     if (told.t === "state") watch.told(this, told.keys, told.full === true, this.#settings.self());
-    else if (told.t === "refused") this.#refused(told, watch);
+    else if (told.t === "refused") this.#refusedWith(told, watch);
   }
 
-  #refused({ id, ...refusal }: Refusal & { readonly id: string }, watch: KeyWatch): void {
+  #refusedWith({ id, ...refusal }: Refusal & { readonly id: string }, watch: KeyWatch): void {
     const error = errorOf(refusal, "");
     this.#settings.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
-    if (error instanceof UnavailableError) this.#settings.later(() => this.#ask(id));
+    if (error instanceof UnavailableError) this.#again(id);
     else if (this.#watches.delete(id)) watch.close(error);
+  }
+
+  /** A connection that is made meanwhile has asked already, and the same id twice is a mistake. */
+  #again(id: string): void {
+    this.#refused.add(id);
+    this.#settings.later(() => {
+      if (this.#refused.delete(id)) this.#ask(id);
+    });
   }
 
   #ask(id: string): void {

@@ -378,16 +378,14 @@ describe("what is only looked at", () => {
     await settle();
     const watches = frames(view, "watch");
     expect(watches).toHaveLength(1);
-    await view.server
-      .end()
-      .say(
-        JSON.stringify({
-          t: "state",
-          id: watches[0]!.id,
-          full: true,
-          keys: [{ key: "a", status: "free", holders: [], waiting: 0 }],
-        }),
-      );
+    await view.server.end().say(
+      JSON.stringify({
+        t: "state",
+        id: watches[0]!.id,
+        full: true,
+        keys: [{ key: "a", status: "free", holders: [], waiting: 0 }],
+      }),
+    );
     expect(shown.getSnapshot()).toMatchObject({ status: "free", isCurrent: true });
     expect(calls).toBe(2);
     await view.server.end().drop();
