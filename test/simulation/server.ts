@@ -15,6 +15,9 @@ import type { WorldOptions } from "./options.ts";
 import type { Random } from "./random.ts";
 import type { Store } from "./store.ts";
 
+/** What may be told of a key that looks as before: a claim came and went within the step, or its lease ends when it did. */
+const MOVES: ReadonlySet<string> = new Set<Effect["kind"]>(["granted", "ended", "extended"]);
+
 /** One step as it can be seen from outside. */
 export interface Report {
   /** Undefined for a restart. */
@@ -135,10 +138,7 @@ export class Server {
     const changed = keys.filter((key) => before.get(key) !== after.get(key));
     const missed = changed.filter((key) => !touched.has(key));
     demand(missed.length === 0, "a key changed and was not touched", () => ({ missed, touched: [...touched] }));
-    // A claim may have come and gone within the step: then both look alike.
-    const told = new Set(
-      effects.map((effect) => (effect.kind === "ended" || effect.kind === "granted" ? effect.key : undefined)),
-    );
+    const told = new Set(effects.flatMap((effect) => (MOVES.has(effect.kind) && "key" in effect ? [effect.key] : [])));
     const idle = [...touched].filter((key) => !changed.includes(key) && !told.has(key));
     demand(idle.length === 0, "a key was touched and nothing happened to it", () => ({ idle }));
   }
