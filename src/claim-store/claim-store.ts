@@ -48,10 +48,13 @@ export class ClaimStore {
   constructor(client: Client, later: Later = nextTurn) {
     this.#client = client;
     this.#later = later;
-    let session: SessionView = Object.freeze({ status: client.connection, session: client.session });
+    let session: SessionView | undefined;
     this.session = {
       subscribe: (listener) => client.subscribe(listener),
-      getSnapshot: () => (session = settled(session, { status: client.connection, session: client.session })),
+      getSnapshot: () => {
+        const now = { status: client.connection, session: client.session };
+        return (session = settled(session ?? now, now));
+      },
     };
   }
 

@@ -90,15 +90,12 @@ export interface Hold {
 export type Wanted = Omit<AcquireOptions, "signal">;
 
 /** What can be asked in a session. The table adds the id, and the timeout of an acquire. */
-export type Ask =
-  | WithoutId<Extract<ClientFrame, { t: "acquire" | "extend" | "release" | "status" | "list" | IdempotencyAsk }>>
-  | { readonly t: "hand_to"; readonly key: string; readonly token: string; readonly session: string }
-  | {
-      readonly t: "request_access";
-      readonly claim: string;
-      readonly message?: string | undefined;
-      readonly withdraw?: boolean;
-    };
+export type Ask = WithoutId<
+  Extract<
+    ClientFrame,
+    { t: "acquire" | "extend" | "release" | "hand_to" | "request_access" | "status" | "list" | IdempotencyAsk }
+  >
+>;
 
 type IdempotencyAsk = "begin" | "complete" | "fail" | "extend_attempt" | "forget";
 
