@@ -11,7 +11,14 @@ import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from ".
 import type { Addition, AdditionCalls, AdditionTable, Asked } from "./addition.ts";
 import { ClaimBook, keyOf } from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
-import { errorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
+import {
+  errorOf,
+  type LatchkeyError,
+  LockLostError,
+  type LossReason,
+  RefusedError,
+  UnavailableError,
+} from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
 import type { Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
@@ -21,6 +28,9 @@ const RESEND_MS = 1_000;
 
 /** What is sent again when the server could not serve it. */
 const MUST_ARRIVE: ReadonlySet<Ask["t"]> = new Set(["release", "complete", "fail"]);
+
+/** What may be waited for. */
+const WAITS: ReadonlySet<Ask["t"]> = new Set(["acquire", "begin"]);
 
 /** The frames that answer something or tell of a claim. */
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
@@ -96,6 +106,23 @@ export class ClaimTable<Call> {
     this.#book.letGo(call, held, held);
   }
 
+  /** Ends the hold, or changes nothing. */
+  handTo(call: Call, hold: Hold, session: string): void {
+    const { key, token } = hold;
+    this.#book.ask(call, { t: "hand_to", key, token, session }, hold as Held<Call>);
+  }
+
+  /** For the first acquire of the key that waits. Undefined `asks`: it does not ask any more. */
+  requestAccess(call: Call, key: string, asks: Entry<Call>["asks"]): void {
+    for (const entry of this.#book.entries.values()) {
+      if (entry.frame.t !== "acquire" || entry.frame.key !== key || entry.hold !== undefined) continue;
+      entry.asks = asks;
+      return this.#book.requestAccess(call, entry);
+    }
+    const error = new RefusedError("not_waiting", "nothing waits for this key here");
+    this.#book.emit({ kind: "failed", call, error });
+  }
+
   /** By raw token, or without one. `timeout`: of something that may be waited for, ms. */
   request(call: Call, frame: Asked, timeout?: number): Entry<Call> {
     const hold = "token" in frame ? this.#byToken(frame.token) : undefined;
@@ -129,11 +156,17 @@ export class ClaimTable<Call> {
     }
   }
 
-  /** The session is over. What it held is lost; waiting acquires, to whom nothing was promised, queue anew in the next one. */
-  sessionEnded(): void {
+  /**
+   * The session is over. What it held is lost; waiting acquires, to whom nothing was promised, queue anew in the next one, unless
+   * there is an error for them.
+   */
+  sessionEnded(error?: LatchkeyError): void {
     this.suspended();
     this.loseAll("dropped");
-    for (const entry of this.#book.entries.values()) entry.sentAt = undefined;
+    for (const entry of this.#book.entries.values()) {
+      entry.sentAt = undefined;
+      if (error !== undefined && WAITS.has(entry.frame.t)) this.#book.fail(entry, error);
+    }
   }
 
   /** All that is held through the session; `kept` ones, which go on without it, only when nobody can use them any more. */
@@ -179,10 +212,10 @@ export class ClaimTable<Call> {
       case "refused":
         return this.#refused(frame, entry);
       case "revoked":
-      case "access_requested":
         return;
       case "extended":
       case "released":
+      case "access_requested":
       case "status":
       case "list":
       case "replay":
@@ -198,6 +231,7 @@ export class ClaimTable<Call> {
       hold.ttl = frame.ttl;
       book.setLease(hold, leaseUntil(entry.sentAt ?? book.now, frame.expires_in));
     } else if (frame.t === "released") {
+      if (entry.frame.t === "hand_to") hold.open -= 1;
       if (frame.depth === 0) book.lose(hold, "released");
       else book.finish(hold);
     }

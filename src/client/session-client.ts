@@ -2,9 +2,8 @@
 
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { Addition, AdditionCalls, Asked } from "./addition.ts";
-import { awakeClock, CHECK_MS, NEVER, type Ports } from "./clock.ts";
-import type { Client, ConnectOptions } from "./connect.ts";
-import { asyncDispose } from "./dispose.ts";
+import { awakeClock, CHECK_MS, JUMP_MS, NEVER, type Ports } from "./clock.ts";
+import type { ConnectOptions } from "./connect.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
@@ -13,17 +12,18 @@ import type {
   KeyStatus,
   ListOptions,
   Lock,
-  LockSet,
   OnError,
   ReleaseResult,
 } from "./locks.ts";
+import { followPage } from "./page-life.ts";
 import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { addressOf } from "./url.ts";
-import { tryAcquire, withLock } from "./with-lock.ts";
+import { KeyWatch } from "./watch.ts";
+import { Watches } from "./watches.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MIN_UPTIME_MS = 5_000;
@@ -34,6 +34,9 @@ const CLOSE_MS = 1_000;
 /** Timers are not set further ahead than this, ms. */
 const TIMER_MAX_MS = 60_000;
 
+/** The pause before a watch is asked for again that the server could not serve, ms. */
+const WATCH_AGAIN_MS = 1_000;
+
 /** Who waits for an answer. */
 interface Call {
   resolve(value: never): void;
@@ -42,10 +45,11 @@ interface Call {
 
 type Claims = ReturnType<SessionMachine<Call>["claims"]>;
 
-export class SessionClient<Added extends AdditionCalls = AdditionCalls> implements Client {
+export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   readonly ready: Promise<void>;
   /** The calls of what was plugged in. */
   readonly added: Added | undefined;
+  readonly watches: Watches;
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
@@ -58,10 +62,11 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
   /** When the timer goes off. */
   #timedAt = NEVER;
   #closing: Promise<void> | undefined;
+  #unfollow: (() => void) | undefined;
 
   /** `part`: of a space whose keys are spread. */
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
-    const { auth, space, grace = 0, meta, signal, onError, reconnect = {} } = options;
+    const { auth, space, grace = 0, meta, user, signal, onError, reconnect = {} } = options;
     this.#onStatus = options.onStatus;
     this.#ports = ports;
     this.#now = awakeClock(ports);
@@ -71,6 +76,8 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
         space,
         grace,
         meta,
+        user,
+        requeue: options.requeue,
         backoff: reconnect,
         minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
         connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -103,6 +110,12 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
         this.#wait(waiting, (call, claims) => claims.request(call, frame, timeout), give),
       withdraw: (id) => this.#step((machine, now) => machine.claims(now).withdraw(id)),
     });
+    this.watches = new Watches({
+      send: (frame) => this.#step((machine) => machine.watch(frame)),
+      later: (run) => ports.timer(WATCH_AGAIN_MS, run, true),
+      self: () => ({ session: this.session, user }),
+      onError: this.#onError,
+    });
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
     });
@@ -114,6 +127,12 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     if (signal?.aborted === true) close();
     else {
       signal?.addEventListener("abort", close, { once: true });
+      if (ports.page !== undefined && options.pageLife !== "off") {
+        this.#unfollow = followPage(ports.page, {
+          leave: () => this.#step((machine, now) => machine.leave(now)),
+          wake: () => this.#step((machine, now) => machine.wake(now)),
+        });
+      }
       this.#step((machine, now) => machine.start(now));
     }
   }
@@ -173,18 +192,6 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     });
   }
 
-  tryAcquire(key: string, options?: Omit<AcquireOptions, "timeout">): Promise<Lock | null> {
-    return tryAcquire(this, key, options);
-  }
-
-  withLock<T>(
-    keys: string | readonly string[],
-    work: (held: Lock & LockSet) => T | PromiseLike<T>,
-    options?: AcquireOptions,
-  ): Promise<T> {
-    return withLock(this, this.#now, keys, work, options);
-  }
-
   async extend(key: string, token: string, ttl: number): Promise<Extension> {
     return extensionOf(await this.#request<Extended>({ t: "extend", key, token, ttl }));
   }
@@ -193,11 +200,15 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     return releaseOf(await this.#request<Released>({ t: "release", key, token }));
   }
 
+  async requestAccess(key: string, asks: Entry<Call>["asks"]): Promise<void> {
+    await this.#call((call, claims) => claims.requestAccess(call, key, asks));
+  }
+
   async status(key: string): Promise<KeyStatus> {
     return keyStatusOf(await this.#request<StatusFrame>({ t: "status", key }));
   }
 
-  async list(options: ListOptions = {}): Promise<KeyList> {
+  async list(options: ListOptions): Promise<KeyList> {
     return keyListOf(await this.#request<ListFrame>({ t: "list", ...options }));
   }
 
@@ -211,10 +222,6 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
       }, reject);
     });
     return this.#closing;
-  }
-
-  [asyncDispose](): Promise<void> {
-    return this.close();
   }
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
@@ -240,6 +247,14 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
       release: async () => {
         await this.#call((call, claims) => claims.release(call, hold));
       },
+      handTo: async (session) => {
+        await this.#call((call, claims) => claims.handTo(call, hold, session));
+      },
+      watch: (signal) => {
+        const watch = new KeyWatch(hold.key, signal);
+        watch.join(this.watches.start);
+        return watch;
+      },
       onError: this.#onError,
     });
   }
@@ -263,7 +278,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     this.#timedAt = timedAt;
     this.#cancelTimer = this.#ports.timer(Math.max(0, Math.ceil(timedAt - now)), () => {
       this.#timedAt = NEVER;
-      this.#step((machine, time) => machine.tick(time));
+      this.#step((machine, time) => (time < timedAt + JUMP_MS ? machine.tick(time) : machine.wake(time)));
     });
   }
 
@@ -283,9 +298,13 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
         return output.call.reject(output.error);
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
+      case "watched":
+        return this.watches.received(output.told);
       case "status":
+        this.watches.connection(output.status);
         // The first one is `connected` or `closed`; later ones settle nothing.
         this.#settleReady(output.error);
+        if (output.status === "closed") this.#unfollow?.();
         return queueMicrotask(() => this.#onStatus?.(output.status));
       case "trouble":
         return this.#onError(output.error, { where: output.where });
