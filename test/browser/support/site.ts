@@ -83,9 +83,20 @@ export class Site implements AsyncDisposable {
     return this.url + path;
   }
 
-  /** Cuts every connection, as a network that breaks does. */
+  /** Breaks every connection, and both ends know. */
   cut(): void {
     for (const connection of this.#connections) connection.destroy();
+  }
+
+  /** Nothing that comes in on the present connections is heard any more, and they look open all the while, until they are cut. */
+  deafen(): Disposable {
+    const connections = [...this.#connections];
+    for (const connection of connections) connection.pause();
+    return {
+      [Symbol.dispose]: () => {
+        for (const connection of connections) connection.destroy();
+      },
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
