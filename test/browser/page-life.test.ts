@@ -201,7 +201,7 @@ inBrowser(chromium, (browser) => {
     await tab.call("acquire", "original");
     const session = await tab.call("session");
     // What the browser copies when a tab is duplicated, and all that scripts of the page could find otherwise.
-    expect(await tab.call("remembered")).toBe(JSON.stringify([{}, {}, "", null, "", [], [], page]));
+    expect(await tab.call("remembered")).toBe(JSON.stringify([[], [], "", null, "", [], [], page]));
     const [target] = await Promise.all([
       browser().driven.waitForTarget((candidate) => candidate.opener() === tab.page.target()),
       // A window that is opened by script gets a copy of the session storage, as a duplicate does.

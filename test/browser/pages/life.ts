@@ -70,7 +70,13 @@ const calls: LifeCalls = {
   ticks: () => ticks,
   remembered: async () => {
     const databases = (await indexedDB.databases()).map(({ name }) => name);
-    const stored = [{ ...sessionStorage }, { ...localStorage }, document.cookie, history.state as unknown, window.name];
+    const stored = [
+      Object.entries(sessionStorage),
+      Object.entries(localStorage),
+      document.cookie,
+      history.state as unknown,
+      window.name,
+    ];
     return JSON.stringify([...stored, databases, await caches.keys(), location.href]);
   },
 };
