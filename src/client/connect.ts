@@ -4,6 +4,7 @@ import type { Locks, OnError } from "./locks.ts";
 import type { Auth, WebSocketConstructor } from "./session-socket.ts";
 import type { ConnectionStatus } from "./session-types.ts";
 import { SpreadClient } from "./spread-client.ts";
+import type { LatchLocks } from "./web-locks/types.ts";
 
 export interface ConnectOptions {
   /** An API key, or what gets one: called for each attempt to connect. */
@@ -54,6 +55,8 @@ export interface Client extends Locks, AsyncDisposable {
   readonly connection: ConnectionStatus;
   /** The public id of the session, if there is one. */
   readonly session: string | undefined;
+  /** The same locks as the Web Locks standard has them, as a LockManager. */
+  readonly locks: LatchLocks;
   /** Releases everything and says good-bye; nothing can be asked any more. Resolves when the socket is closed, within a second. */
   close(): Promise<void>;
 }

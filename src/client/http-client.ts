@@ -134,9 +134,9 @@ class HttpLocks implements HttpClient {
     return keyStatusOf(body as never);
   }
 
-  async list({ prefix = "", after, count }: ListOptions = {}): Promise<KeyList> {
+  async list({ prefix = "", after, count, queue }: ListOptions = {}): Promise<KeyList> {
     encoded(prefix);
-    const query = { prefix, after, count: count?.toString() };
+    const query = { prefix, after, count: count?.toString(), queue: queue?.toString() };
     const { body } = await this.#ask({ method: "GET", path: "/latch", query, key: prefix });
     return keyListOf(body as never);
   }

@@ -27,6 +27,8 @@ export type {
   Mode,
   OnError,
   ReleaseResult,
+  Waiting,
 } from "./locks.ts";
 export type { Auth, WebSocketConstructor, WebSocketLike } from "./session-socket.ts";
 export type { ConnectionStatus } from "./session-types.ts";
+export type { LatchLocks, WebLock, WebLockEntry, WebLockOptions, WebLockSnapshot } from "./web-locks/types.ts";

@@ -106,6 +106,14 @@ export interface KeyStatus {
   readonly waiting: number;
   /** Set for a semaphore. */
   readonly limit?: number;
+  /** Those who wait, in their order, at most the first hundred. Set where it was asked for. */
+  readonly queue?: readonly Waiting[];
+}
+
+export interface Waiting {
+  /** Absent for a caller without a session. */
+  readonly session?: string;
+  readonly mode: Mode;
 }
 
 export interface ListOptions {
@@ -114,6 +122,8 @@ export interface ListOptions {
   readonly after?: string | undefined;
   /** 1 to 1 000, default 100. */
   readonly count?: number | undefined;
+  /** Tell of each key who waits for it. Default false. */
+  readonly queue?: boolean | undefined;
 }
 
 export interface KeyList {

@@ -21,9 +21,12 @@ import type {
 import type { Parts } from "./parts.ts";
 import { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
+import type { LatchLocks } from "./web-locks/types.ts";
+import { webLocks } from "./web-locks/web-locks.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
 export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implements Client {
+  readonly locks: LatchLocks = webLocks(this);
   readonly #now: () => number;
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #first: SessionClient<Added>;

@@ -27,6 +27,8 @@ export interface Open {
   readonly graceMs: number;
   /** JSON text that others may see beside what the session holds. */
   readonly meta?: string;
+  /** Who is behind the session: public. Several sessions may have the same. */
+  readonly user?: string;
 }
 
 /**
@@ -126,6 +128,8 @@ export interface RevokeSession extends Asked {
 export interface Status extends Asked {
   readonly kind: "status";
   readonly key: string;
+  /** Ids of sessions: the answer has the places of those that wait. */
+  readonly of?: readonly string[];
 }
 
 /** The live keys that start with `prefix`, in code unit order, after `after`. Answer: `list`. */
@@ -134,6 +138,10 @@ export interface List extends Asked {
   readonly prefix: string;
   readonly after?: string;
   readonly countMax: number;
+  /** Tell of each key who waits. */
+  readonly queue?: boolean;
+  /** As in `Status`. */
+  readonly of?: readonly string[];
 }
 
 /** Only time passes. */

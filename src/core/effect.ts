@@ -132,6 +132,8 @@ export interface Revoked extends Addressed {
 export interface Holder {
   /** Absent for a caller without a session and for a kept lock whose session is over. */
   readonly session?: string;
+  /** Its session's. */
+  readonly user?: string;
   readonly mode: Mode;
   readonly fence: number;
   /** When it was granted. */
@@ -148,6 +150,22 @@ export interface KeyStatus {
   readonly waiting: number;
   /** Set for a semaphore. */
   readonly limit?: number;
+  /** Of the sessions that were asked about, those that wait: each with the place of its first waiting claim, in queue order. Absent: none. */
+  readonly places?: readonly Place[];
+  /** Those who wait, in their order, at most `QUEUE_TOLD_MAX`. Only in a list that asks for it. */
+  readonly queue?: readonly Waiting[];
+}
+
+export interface Waiting {
+  /** Absent for a caller without a session. */
+  readonly session?: string;
+  readonly mode: Mode;
+}
+
+export interface Place {
+  readonly session: string;
+  /** 1 = next. */
+  readonly position: number;
 }
 
 export interface StatusTold extends Addressed, KeyStatus {

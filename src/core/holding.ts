@@ -15,6 +15,7 @@ export function extend(state: State, command: Extend): void {
   claim.ttlMs = command.ttlMs;
   state.deadlines.set(claim, state.now + command.ttlMs);
   state.store(claim);
+  state.touch(command.key);
   state.tell({
     kind: "extended",
     to: command.from,

@@ -8,8 +8,8 @@ import type { State } from "./state.ts";
 
 export function rebuild(state: State, image: Image): void {
   for (const record of image.sessions) {
-    const { id, secret, graceMs, meta, order, deadline } = record;
-    const session = new Session(id, secret, graceMs, meta, order);
+    const { id, order, deadline } = record;
+    const session = new Session(record);
     state.sessions.set(id, session);
     state.deadlines.set(session, deadline);
     state.serial = Math.max(state.serial, order);

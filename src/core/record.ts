@@ -45,6 +45,7 @@ export interface SessionRecord {
   readonly secret: string;
   readonly graceMs: number;
   readonly meta: string | undefined;
+  readonly user: string | undefined;
   /** Its place in the order of arrivals, among the tickets. */
   readonly order: number;
   /** When the grace of a suspended session ends; Infinity while it is connected. */

@@ -49,6 +49,12 @@ export class State {
     (this.#outbox as Outbox).tell(effect);
   }
 
+  /** A status of this key may say something else from now on. */
+  touch(key: string): void {
+    const outbox = this.#outbox as Outbox;
+    if (outbox.isWatched) outbox.touched.add(key);
+  }
+
   nextSerial(): number {
     if (this.serial >= Number.MAX_SAFE_INTEGER) throw new Error("the space has run out of fences");
     return ++this.serial;
@@ -101,6 +107,7 @@ export class State {
     const { ttlMs } = claim;
     this.deadlines.set(claim, ttlMs === undefined ? Number.POSITIVE_INFINITY : this.now + ttlMs);
     this.tokens.set(claim.asked.newToken, claim);
+    this.touch(latch.key);
     this.store(claim);
     this.tellGranted(claim, claim.asked, false, 1);
   }
@@ -137,6 +144,7 @@ export class State {
     claim.outcome = outcome;
     claim.by = by;
     claim.latch = undefined;
+    this.touch(latch.key);
     this.deadlines.remove(claim);
     this.countLive(claim, -1);
     const ended = {

@@ -73,6 +73,7 @@ export function writeSession(session: SessionRecord, clock: Clock): string {
     secret: session.secret,
     graceMs: session.graceMs,
     meta: session.meta,
+    user: session.user,
     order: session.order,
     deadline: toWall(session.deadline, clock),
   });
@@ -81,6 +82,7 @@ export function writeSession(session: SessionRecord, clock: Clock): string {
 export function readSession(id: unknown, text: unknown, clock: Clock): SessionRecord {
   const stored = parse(text);
   check(isText(id) && stored.id === id && isText(stored.secret) && isOptional(stored.meta, isText));
+  check(isOptional(stored.user, isText));
   check(isNumber(stored.graceMs) && isNumber(stored.order));
   check(stored.deadline === null || isNumber(stored.deadline));
   return {
@@ -88,6 +90,7 @@ export function readSession(id: unknown, text: unknown, clock: Clock): SessionRe
     secret: stored.secret,
     graceMs: stored.graceMs,
     meta: stored.meta,
+    user: stored.user,
     order: stored.order,
     deadline: toEngine(stored.deadline, stored.graceMs, clock),
   };

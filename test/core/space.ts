@@ -20,8 +20,9 @@ export class Space {
   readonly #outbox = new Outbox();
   #requests = 0;
 
-  constructor(options: EngineOptions = {}) {
+  constructor(options: EngineOptions = {}, { isWatched = false } = {}) {
     this.engine = new Engine(options);
+    this.#outbox.isWatched = isWatched;
   }
 
   step(command: LockCommand): Effect[] {
@@ -37,6 +38,11 @@ export class Space {
       if (change.kind === "session") return `session ${change.session.id}`;
       return change.kind;
     });
+  }
+
+  /** The keys that the last step touched. */
+  get touched(): string[] {
+    return [...this.#outbox.touched];
   }
 
   restore(image: Image): Effect[] {
@@ -95,8 +101,8 @@ export class Space {
     return this.step({ kind: "resume", session, secret });
   }
 
-  status(key: string): Extract<Effect, { kind: "status" }> {
-    const told = this.step({ kind: "status", from: "@", request: "status", key });
+  status(key: string, of?: readonly string[]): Extract<Effect, { kind: "status" }> {
+    const told = this.step({ kind: "status", from: "@", request: "status", key, ...(of && { of }) });
     const effect = told.at(-1);
     if (effect?.kind !== "status") throw new Error("no status");
     return effect;

@@ -44,6 +44,7 @@ export class Coverage {
         return;
       case "list":
         if (effect.more) this.add("list goes on");
+        if (effect.keys.some(({ queue = [] }) => queue.length > 0)) this.add("list with a queue");
         return;
       case "opened":
       case "resumed":

@@ -110,11 +110,19 @@ export class Deeds {
         return { kind: "revoke_session", ...this.#operator(), session, ...this.#maybe(0.5, "sorry") };
       }
       case "status":
-        return { kind: "status", ...this.#operator(), key: this.#key() };
+        return { kind: "status", ...this.#operator(), key: this.#key(), ...this.#of() };
       case "list": {
         const prefix = random.pick(["", "/", "/foo", "/foobar", "1", "\ud800"]);
         const after = random.chance(0.4) ? { after: this.#key() } : {};
-        return { kind: "list", ...this.#operator(), prefix, ...after, countMax: random.pick([1, 2, 100]) };
+        return {
+          kind: "list",
+          ...this.#operator(),
+          prefix,
+          ...after,
+          countMax: random.pick([1, 2, 100]),
+          ...(random.chance(0.5) && { queue: true }),
+          ...this.#of(),
+        };
       }
       case "tick":
         return { kind: "tick" };
@@ -130,7 +138,8 @@ export class Deeds {
     clients.addPeer({ id, secret, isConnected: false, isOver: false });
     const graceMs = random.chance(this.#options.grace) ? this.#duration(3000) : 0;
     const meta = random.chance(0.3) ? { meta: `"session ${id}"` } : {};
-    return { kind: "open", session: id, secret, graceMs, ...meta };
+    const user = random.chance(0.3) ? { user: random.pick(["ada", "bo"]) } : {};
+    return { kind: "open", session: id, secret, graceMs, ...meta, ...user };
   }
 
   #acquire(changes: Partial<Acquire>): Acquire | undefined {
@@ -264,6 +273,12 @@ export class Deeds {
 
   #foreign({ key, token }: { key: string; token: string }): Told {
     return { from: this.#asker() ?? "@thief", request: "", key, token };
+  }
+
+  /** Sessions whose places are wanted, some of which are over. */
+  #of(): { of?: readonly string[] } {
+    const of = this.#clients.peers.filter(() => this.#random.chance(0.5)).map(({ id }) => id);
+    return this.#random.chance(0.6) ? { of } : {};
   }
 
   #key(): string {

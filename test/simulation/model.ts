@@ -109,7 +109,11 @@ export class Model {
       case "revoke_session":
         return this.#revokeSession(command);
       case "status":
-        return this.#life.tell({ kind: "status", ...addressOf(command), ...this.space.status(command.key) });
+        return this.#life.tell({
+          kind: "status",
+          ...addressOf(command),
+          ...this.space.status(command.key, command.of),
+        });
       case "list":
         return this.#list(command);
       case "tick":
@@ -117,12 +121,12 @@ export class Model {
   }
 
   #open(command: Open): void {
-    const { session: id, secret, graceMs, meta } = command;
+    const { session: id, secret, graceMs, meta, user } = command;
     if (this.space.session(id)) throw new Error(`session ${id} is opened twice`);
     if (this.space.sessions.length >= this.#options.limits.sessionsMax) {
       return this.#life.tell({ kind: "refused", to: id, request: "", code: "limit", limit: "sessions" });
     }
-    this.space.putSession({ id, secret, graceMs, meta, order: this.#life.nextSerial(), deadline: Infinity });
+    this.space.putSession({ id, secret, graceMs, meta, user, order: this.#life.nextSerial(), deadline: Infinity });
     this.#life.tell({ kind: "opened", to: id });
   }
 
@@ -304,12 +308,15 @@ export class Model {
   }
 
   #list(command: List): void {
-    const { prefix, after, countMax } = command;
+    const { prefix, after, countMax, of } = command;
     const keys = this.space
       .liveKeys()
       .filter((key) => key.startsWith(prefix) && (after === undefined || key > after))
       .sort();
-    const shown = keys.slice(0, countMax).map((key) => this.space.status(key));
+    const shown = keys.slice(0, countMax).map((key) => ({
+      ...this.space.status(key, of),
+      ...(command.queue && { queue: this.space.queueTold(key) }),
+    }));
     this.#life.tell({ kind: "list", ...addressOf(command), keys: shown, more: keys.length > countMax });
   }
 

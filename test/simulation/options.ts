@@ -103,6 +103,8 @@ export interface WorldOptions {
   readonly unreadable: number;
   /** Records live up to about this, ms. */
   readonly recordTtlMaxMs: number;
+  /** Whether somebody watches: which keys each step touches is then compared, too. */
+  readonly isWatched: boolean;
 }
 
 /**
@@ -147,6 +149,7 @@ export function drawOptions(seed: number, steps: number, judge: WorldOptions["ju
     timeoutMaxMs: random.pick([20, 200, 2000, 20_000, 60_000]),
     // Drawn last, so that worlds without records are what they were before there were any.
     ...drawLedger(random),
+    isWatched: random.chance(0.4),
   };
 }
 

@@ -248,6 +248,7 @@ function expectedCoverage(): Record<string, number> {
     "ended again": 1000,
     "ended by another": 1000,
     "list goes on": 50,
+    "list with a queue": 50,
     "resumed while connected": 1000,
     "uncommitted steps lost": 500,
     "woken by a restart": 50,

@@ -115,6 +115,6 @@ function copyNest(nest: NestRecord): NestRecord {
 }
 
 function copySession(session: SessionRecord): SessionRecord {
-  const { id, secret, graceMs, meta, order, deadline } = session;
-  return { id, secret, graceMs, meta, order, deadline };
+  const { id, secret, graceMs, meta, user, order, deadline } = session;
+  return { id, secret, graceMs, meta, user, order, deadline };
 }

@@ -75,6 +75,7 @@ export function session(id: string, over: Partial<SessionRecord> = {}): SessionR
     secret: `secret-of-${id}`,
     graceMs: 60_000,
     meta: undefined,
+    user: undefined,
     order: 7,
     deadline: Number.POSITIVE_INFINITY,
     ...over,

@@ -111,7 +111,7 @@ describe(`the store over ${driver.name}`, () => {
   });
 
   test("every field of a session comes back", () => {
-    const connected = session("s1", { meta: '{"tab":1}' });
+    const connected = session("s1", { meta: '{"tab":1}', user: "ada" });
     const suspended = session("s2", { deadline: clock.nowMs + 60_000 });
     const store = open();
     store.commit("default", batch({ kind: "session", session: connected }, { kind: "session", session: suspended }));

@@ -178,7 +178,7 @@ end
 local function saveSession(session)
   sessions[session.id] = session
   call('HSET', SESSIONS, session.id, json({
-    secret = session.secret, graceMs = session.graceMs, meta = session.meta, order = session.order,
+    secret = session.secret, graceMs = session.graceMs, meta = session.meta, user = session.user, order = session.order,
     deadline = session.deadline, process = session.process,
   }))
 end

@@ -140,8 +140,8 @@ function structuredCloneOf(change: Batch["changes"][number]): Batch["changes"][n
     return { kind: "claim", claim: { ...claim, nested: nested && [...nested], unnested, abandoned } };
   }
   if (change.kind === "session") {
-    const { id, secret, graceMs, meta, order, deadline } = change.session;
-    return { kind: "session", session: { id, secret, graceMs, meta, order, deadline } };
+    const { id, secret, graceMs, meta, user, order, deadline } = change.session;
+    return { kind: "session", session: { id, secret, graceMs, meta, user, order, deadline } };
   }
   return change;
 }

@@ -9,9 +9,11 @@ import { QUEUE_MUTANTS } from "./queue.ts";
 import { RECORD_MUTANTS } from "./records.ts";
 import { SESSION_MUTANTS } from "./sessions.ts";
 import { TIME_MUTANTS } from "./time.ts";
+import { WATCH_MUTANTS } from "./watch.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...TIME_MUTANTS,
+  ...WATCH_MUTANTS,
   ...QUEUE_MUTANTS,
   ...OWNERSHIP_MUTANTS,
   ...SESSION_MUTANTS,
