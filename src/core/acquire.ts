@@ -46,7 +46,7 @@ export function acquire(state: State, command: Acquire): void {
     state.grant(claim);
     return;
   }
-  latch.queue.add(claim);
+  latch.enqueue(claim);
   if (isTry) {
     state.end(claim, "timed_out");
     // Within the quarantine a try may have been the only claim of its key.
@@ -54,6 +54,7 @@ export function acquire(state: State, command: Acquire): void {
     return;
   }
   if (command.timeoutMs !== undefined) state.deadlines.set(claim, state.now + command.timeoutMs);
+  state.touch(latch.key);
   state.store(claim);
   tellQueued(state, claim, latch.queue.count);
 }
@@ -106,6 +107,7 @@ function reenter(state: State, command: Acquire, token: string): void {
   if (claim.slot !== -1 && ttlMs !== undefined && state.now + ttlMs > claim.deadline) {
     claim.ttlMs = ttlMs;
     state.deadlines.set(claim, state.now + ttlMs);
+    state.touch(command.key);
   }
   state.store(claim);
   state.tellGranted(claim, command, true, claim.depth);

@@ -27,6 +27,8 @@ export interface Open {
   readonly graceMs: number;
   /** JSON text that others may see beside what the session holds. */
   readonly meta?: string;
+  /** Who is behind the session: public. Several sessions may have the same. */
+  readonly user?: string;
 }
 
 /**
@@ -108,6 +110,31 @@ export interface Release extends Asked {
   readonly token: string;
 }
 
+/**
+ * The holder lets go, whatever the depth, and names its successor: the first claim of that session that waits for the key is granted
+ * in the same step, past the queue. Answers: `released` (depth 0), `lost`, `refused` with `unknown_token`, `not_waiting`, `shared_holders`.
+ */
+export interface Hand extends Asked {
+  readonly kind: "hand";
+  readonly key: string;
+  readonly token: string;
+  /** The id of a session. */
+  readonly to: string;
+}
+
+/**
+ * Asks whoever holds the key for it, or no longer does: the ask stands on a claim that waits, and is gone when that leaves its queue.
+ * Answers: `asked`, `refused` with `not_waiting`.
+ */
+export interface Ask extends Asked {
+  readonly kind: "ask";
+  /** The request id of the acquire, by the same `from`. */
+  readonly claim: string;
+  /** Shown to who holds the key. */
+  readonly message?: string;
+  readonly withdraw?: boolean;
+}
+
 /** An operator ends the holders of a key. Answer: `revoked`. */
 export interface RevokeKey extends Asked {
   readonly kind: "revoke_key";
@@ -126,6 +153,8 @@ export interface RevokeSession extends Asked {
 export interface Status extends Asked {
   readonly kind: "status";
   readonly key: string;
+  /** Ids of sessions: the answer has the places of those that wait. */
+  readonly of?: readonly string[];
 }
 
 /** The live keys that start with `prefix`, in code unit order, after `after`. Answer: `list`. */
@@ -134,6 +163,10 @@ export interface List extends Asked {
   readonly prefix: string;
   readonly after?: string;
   readonly countMax: number;
+  /** Tell of each key who waits. */
+  readonly queue?: boolean;
+  /** As in `Status`. */
+  readonly of?: readonly string[];
 }
 
 /** Only time passes. */
@@ -150,6 +183,8 @@ export type LockCommand =
   | Cancel
   | Extend
   | Release
+  | Hand
+  | Ask
   | RevokeKey
   | RevokeSession
   | Status

@@ -11,6 +11,10 @@ export class Outbox {
   effectCount = 0;
   readonly changes: Change[] = [];
   changeCount = 0;
+  /** Whether somebody wants to know what changed: then `touched` is filled. */
+  isWatched = false;
+  /** The keys of which a `status` may say something else than before. */
+  readonly touched: Set<string> = new Set();
 
   tell(effect: Effect): void {
     this.effects[this.effectCount++] = effect;
@@ -23,5 +27,6 @@ export class Outbox {
   clear(): void {
     this.effectCount = 0;
     this.changeCount = 0;
+    this.touched.clear();
   }
 }

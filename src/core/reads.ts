@@ -2,13 +2,16 @@
 
 import type { Claim } from "./claim.ts";
 import type { List, Status } from "./command.ts";
-import type { Holder, KeyStatus } from "./effect.ts";
+import type { Asking, Holder, KeyStatus, Place, Waiting } from "./effect.ts";
 import type { Latch } from "./latch.ts";
+import { ASKS_TOLD_MAX, QUEUE_TOLD_MAX } from "./limits.ts";
+import type { AskRecord } from "./record.ts";
 import type { State } from "./state.ts";
 
 export function status(state: State, command: Status): void {
   const latch = state.latches.get(command.key);
-  const told: KeyStatus = latch === undefined ? { key: command.key, holders: [], waiting: 0 } : statusOf(latch);
+  const free = { key: command.key, holders: [], waiting: 0 };
+  const told: KeyStatus = latch === undefined ? free : statusOf(latch, new Set(command.of));
   state.tell({ kind: "status", to: command.from, request: command.request, ...told });
 }
 
@@ -20,7 +23,12 @@ export function list(state: State, command: List): void {
     if (key.startsWith(prefix) && (after === undefined || key > after)) keys.push(key);
   }
   keys.sort();
-  const page = keys.slice(0, countMax).map((key) => statusOf(state.latches.get(key) as Latch));
+  const of = new Set(command.of);
+  const page = keys.slice(0, countMax).map((key) => {
+    const latch = state.latches.get(key) as Latch;
+    const told = statusOf(latch, of);
+    return command.queue === true ? { ...told, queue: queueOf(latch) } : told;
+  });
   state.tell({
     kind: "list",
     to: command.from,
@@ -30,22 +38,73 @@ export function list(state: State, command: List): void {
   });
 }
 
-function statusOf(latch: Latch): KeyStatus {
+function statusOf(latch: Latch, of: ReadonlySet<string>): KeyStatus {
   const holders: Holder[] = [];
   for (const claim of latch.holders) holders.push(holderOf(claim));
-  const told = { key: latch.key, holders, waiting: latch.queue.count };
-  return latch.limit === undefined ? told : { ...told, limit: latch.limit };
+  const places = placesOf(latch, of);
+  return {
+    key: latch.key,
+    holders,
+    waiting: latch.queue.count,
+    ...(latch.limit === undefined ? undefined : { limit: latch.limit }),
+    ...(latch.asking === undefined ? undefined : { asks: asksOf(latch.asking) }),
+    ...(places.length === 0 ? undefined : { places }),
+  };
+}
+
+function queueOf(latch: Latch): Waiting[] {
+  const told: Waiting[] = [];
+  for (const { session, asked } of latch.queue) {
+    if (told.length === QUEUE_TOLD_MAX) break;
+    told.push({ ...(session === undefined ? undefined : { session }), mode: asked.mode });
+  }
+  return told;
+}
+
+/** Walks the queue until it has found them all. */
+function placesOf(latch: Latch, of: ReadonlySet<string>): Place[] {
+  const found = new Map<string, Place>();
+  let position = 0;
+  for (const { session } of of.size === 0 ? [] : latch.queue) {
+    position++;
+    if (session === undefined || !of.has(session) || found.has(session)) continue;
+    found.set(session, { session, position });
+    if (found.size === of.size) break;
+  }
+  return [...found.values()];
 }
 
 function holderOf(claim: Claim): Holder {
-  const { owner, fence } = claim;
-  const meta = claim.asked.meta ?? owner?.meta;
   return {
-    ...(owner === undefined ? undefined : { session: owner.id }),
+    ...whoOf(claim),
     mode: claim.asked.mode,
-    fence,
+    fence: claim.fence,
     since: claim.grantedAt,
     ...(claim.slot === -1 ? undefined : { expiresAt: claim.deadline }),
-    ...(meta === undefined ? undefined : { meta }),
+    ...metaMember(claim),
   };
+}
+
+/** A queue is in the order of its tickets. */
+function asksOf(asking: ReadonlySet<Claim>): Asking[] {
+  const claims = [...asking].sort((a, b) => a.ticket - b.ticket);
+  return claims.slice(0, ASKS_TOLD_MAX).map((claim) => {
+    const { message, since } = claim.ask as AskRecord;
+    return {
+      ...whoOf(claim),
+      ...(message === undefined ? undefined : { message }),
+      ...metaMember(claim),
+      since,
+    };
+  });
+}
+
+function whoOf({ owner }: Claim): Pick<Holder, "session" | "user"> | undefined {
+  if (owner === undefined) return undefined;
+  return owner.user === undefined ? { session: owner.id } : { session: owner.id, user: owner.user };
+}
+
+function metaMember({ asked, owner }: Claim): { meta: string } | undefined {
+  const meta = asked.meta ?? owner?.meta;
+  return meta === undefined ? undefined : { meta };
 }

@@ -8,8 +8,8 @@ import type { State } from "./state.ts";
 
 export function rebuild(state: State, image: Image): void {
   for (const record of image.sessions) {
-    const { id, secret, graceMs, meta, order, deadline } = record;
-    const session = new Session(id, secret, graceMs, meta, order);
+    const { id, order, deadline } = record;
+    const session = new Session(record);
     state.sessions.set(id, session);
     state.deadlines.set(session, deadline);
     state.serial = Math.max(state.serial, order);
@@ -39,7 +39,7 @@ function enter(state: State, claim: Claim): void {
     return;
   }
   claim.latch = latchOf(state, claim);
-  if (claim.state === "waiting") claim.latch.queue.add(claim);
+  if (claim.state === "waiting") claim.latch.enqueue(claim);
   state.countLive(claim, 1);
   state.deadlines.set(claim, claim.deadline);
 }

@@ -8,6 +8,7 @@ export class Session implements SessionRecord, Due {
   readonly secret: string;
   readonly graceMs: number;
   readonly meta: string | undefined;
+  readonly user: string | undefined;
   readonly order: number;
   deadline: number = Number.POSITIVE_INFINITY;
   slot = -1;
@@ -18,11 +19,12 @@ export class Session implements SessionRecord, Due {
   /** Set while its claims end with it: from then on its request ids lead nowhere. */
   isEnding = false;
 
-  constructor(id: string, secret: string, graceMs: number, meta: string | undefined, order: number) {
+  constructor({ id, secret, graceMs, meta, user, order }: Omit<SessionRecord, "deadline">) {
     this.id = id;
     this.secret = secret;
     this.graceMs = graceMs;
     this.meta = meta;
+    this.user = user;
     this.order = order;
   }
 }

@@ -10,13 +10,13 @@ import { Session } from "./session.ts";
 import type { State } from "./state.ts";
 
 export function open(state: State, command: Open): void {
-  const { session: id, secret, graceMs, meta } = command;
+  const { session: id, secret, graceMs, meta, user } = command;
   if (state.sessions.has(id)) throw new Error("a session id was minted twice");
   if (state.sessions.size >= state.limits.sessionsMax) {
     state.tell({ kind: "refused", to: id, request: "", code: "limit", limit: "sessions" });
     return;
   }
-  const session = new Session(id, secret, graceMs, meta, state.nextSerial());
+  const session = new Session({ id, secret, graceMs, meta, user, order: state.nextSerial() });
   state.sessions.set(id, session);
   state.storeSession(session);
   state.tell({ kind: "opened", to: id });
@@ -115,6 +115,7 @@ function detach(state: State, claim: Claim): void {
   state.forgetRequest(claim);
   state.countLive(claim, -1);
   claim.owner = undefined;
+  state.touch(claim.asked.key);
   state.store(claim);
 }
 

@@ -49,6 +49,12 @@ export class State {
     (this.#outbox as Outbox).tell(effect);
   }
 
+  /** A status of this key may say something else from now on. */
+  touch(key: string): void {
+    const outbox = this.#outbox as Outbox;
+    if (outbox.isWatched) outbox.touched.add(key);
+  }
+
   nextSerial(): number {
     if (this.serial >= Number.MAX_SAFE_INTEGER) throw new Error("the space has run out of fences");
     return ++this.serial;
@@ -90,6 +96,11 @@ export class State {
     else if (!claim.asked.session) this.callerLiveCount += change;
   }
 
+  grantWaiting(claim: Claim): void {
+    (claim.latch as Latch).dequeue(claim);
+    this.grant(claim);
+  }
+
   /** The claim (in no list) becomes a holder of its key. */
   grant(claim: Claim): void {
     const latch = claim.latch as Latch;
@@ -101,6 +112,7 @@ export class State {
     const { ttlMs } = claim;
     this.deadlines.set(claim, ttlMs === undefined ? Number.POSITIVE_INFINITY : this.now + ttlMs);
     this.tokens.set(claim.asked.newToken, claim);
+    this.touch(latch.key);
     this.store(claim);
     this.tellGranted(claim, claim.asked, false, 1);
   }
@@ -132,11 +144,13 @@ export class State {
   end(claim: Claim, outcome: Outcome, by?: By): void {
     const latch = claim.latch as Latch;
     const held = claim.state === "holding";
-    (held ? latch.holders : latch.queue).remove(claim);
+    if (held) latch.holders.remove(claim);
+    else latch.dequeue(claim);
     claim.move(outcome);
     claim.outcome = outcome;
     claim.by = by;
     claim.latch = undefined;
+    this.touch(latch.key);
     this.deadlines.remove(claim);
     this.countLive(claim, -1);
     const ended = {
@@ -168,8 +182,7 @@ export class State {
       if (head.deadline < this.now) this.end(head, "timed_out");
       else if (head.owner !== undefined && head.owner.deadline < this.now) this.end(head, "dropped");
       else if (!this.isQuarantined && latch.admits(head.asked.mode)) {
-        latch.queue.remove(head);
-        this.grant(head);
+        this.grantWaiting(head);
       } else break;
     }
     if (latch.isFree && this.latches.get(latch.key) === latch) this.latches.delete(latch.key);

@@ -6,6 +6,7 @@ import {
   LIST_COUNT_DEFAULT,
   LIST_COUNT_MAX,
   SEMAPHORE_LIMIT_MAX,
+  SESSION_CHARS_MAX,
   SPACE_CHARS_MAX,
   TOKEN_CHARS_MAX,
   TTL_DEFAULT_MS,
@@ -30,6 +31,7 @@ import {
 
 const orNull = { type: ["integer", "null"] } as const;
 const token = { type: "string", minLength: 1, maxLength: TOKEN_CHARS_MAX } as const;
+const session = { type: "string", minLength: 1, maxLength: SESSION_CHARS_MAX } as const;
 const ttl = { type: "integer", minimum: TTL_MIN_MS, maximum: TTL_MAX_MS } as const;
 const mode = { type: "string", enum: ["exclusive", "shared"] } as const;
 const anything = {} as const;
@@ -49,7 +51,7 @@ const schemas = {
     on_timeout: { type: "string", enum: ["error", "ok"] },
   }),
   ExtendBody: body({ token, ttl }, ["token", "ttl"]),
-  ReleaseBody: body({ token, request_id: requestId }, ["token"]),
+  ReleaseBody: body({ token, hand_to: session, request_id: requestId }, ["token"]),
   RevokeBody: body({ message: text }),
   Acquired: answer({
     status: constant("acquired"),
@@ -80,6 +82,7 @@ const schemas = {
       holders: { type: "array", items: reference("Holder") },
       waiting: whole,
       limit: whole,
+      queue: { type: "array", items: reference("Waiting") },
     },
     ["key", "status", "holders", "waiting"],
   ),
@@ -88,6 +91,7 @@ const schemas = {
     "fence",
     "since",
   ]),
+  Waiting: answer({ session: text, mode }, ["mode"]),
   KeyList: answer({ keys: { type: "array", items: reference("Key") }, next: text }, ["keys"]),
   Revoked: answer({ status: constant("revoked"), count: whole }),
   ...idempotencySchemas,
@@ -129,7 +133,9 @@ export const openApi = {
     },
     "/v1/latch/{key}/release": {
       parameters: [key, space],
-      post: call("Let the key go", "Released", "ReleaseBody", [idempotencyKey]),
+      post: call("Let the key go, to whoever is next or to a session that waits for it", "Released", "ReleaseBody", [
+        idempotencyKey,
+      ]),
     },
     "/v1/latch/{key}": {
       parameters: [key, space],
@@ -147,6 +153,7 @@ export const openApi = {
           maximum: LIST_COUNT_MAX,
           default: LIST_COUNT_DEFAULT,
         }),
+        parameter("queue", "query", { type: "boolean" }),
       ],
       get: call("The keys in use", "KeyList"),
     },

@@ -180,7 +180,15 @@ describe("what is stored", () => {
     const after = new Space({ serial: before.engine.serial });
     const effects = after.restore({
       sessions: [
-        { id: "graceful", secret: "s", graceMs: 1000, meta: undefined, order: 2, deadline: Number.POSITIVE_INFINITY },
+        {
+          id: "graceful",
+          secret: "s",
+          graceMs: 1000,
+          meta: undefined,
+          user: undefined,
+          order: 2,
+          deadline: Number.POSITIVE_INFINITY,
+        },
       ],
       claims: [
         {
@@ -205,6 +213,7 @@ describe("what is stored", () => {
           by: undefined,
           nested: undefined,
           unnested: undefined,
+          ask: undefined,
           abandoned: false,
         },
       ],

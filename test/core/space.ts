@@ -20,8 +20,9 @@ export class Space {
   readonly #outbox = new Outbox();
   #requests = 0;
 
-  constructor(options: EngineOptions = {}) {
+  constructor(options: EngineOptions = {}, { isWatched = false } = {}) {
     this.engine = new Engine(options);
+    this.#outbox.isWatched = isWatched;
   }
 
   step(command: LockCommand): Effect[] {
@@ -37,6 +38,11 @@ export class Space {
       if (change.kind === "session") return `session ${change.session.id}`;
       return change.kind;
     });
+  }
+
+  /** The keys that the last step touched. */
+  get touched(): string[] {
+    return [...this.#outbox.touched];
   }
 
   restore(image: Image): Effect[] {
@@ -83,6 +89,15 @@ export class Space {
     return this.step({ kind: "extend", from, request: `extend ${++this.#requests}`, key, token, ttlMs });
   }
 
+  hand(from: string, key: string, token: string, to: string, request = `hand ${++this.#requests}`): Effect[] {
+    return this.step({ kind: "hand", from, request, key, token, to });
+  }
+
+  ask(from: string, claim: string, message?: string, withdraw = false): Effect[] {
+    const words = message === undefined ? {} : { message };
+    return this.step({ kind: "ask", from, request: `ask ${++this.#requests}`, claim, ...words, withdraw });
+  }
+
   cancel(from: string, request: string, forget = false): Effect[] {
     return this.step({ kind: "cancel", from, request, forget });
   }
@@ -95,8 +110,8 @@ export class Space {
     return this.step({ kind: "resume", session, secret });
   }
 
-  status(key: string): Extract<Effect, { kind: "status" }> {
-    const told = this.step({ kind: "status", from: "@", request: "status", key });
+  status(key: string, of?: readonly string[]): Extract<Effect, { kind: "status" }> {
+    const told = this.step({ kind: "status", from: "@", request: "status", key, ...(of && { of }) });
     const effect = told.at(-1);
     if (effect?.kind !== "status") throw new Error("no status");
     return effect;

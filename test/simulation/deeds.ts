@@ -1,7 +1,7 @@
-import type { Acquire, Command, Mode } from "../../src/core/command.ts";
+import type { Acquire, Ask, Command, Hand, Mode } from "../../src/core/command.ts";
 import type { Clients, Told } from "./clients.ts";
 import type { Coverage } from "./coverage.ts";
-import type { ModelSpace } from "./model-space.ts";
+import type { ModelClaim, ModelSpace } from "./model-space.ts";
 import type { Deed, WorldOptions } from "./options.ts";
 import type { Random } from "./random.ts";
 
@@ -88,6 +88,24 @@ export class Deeds {
         return this.#extend(this.#held());
       case "release":
         return this.#release(this.#held());
+      case "ask":
+        return this.#ask();
+      case "askNoMore": {
+        const acquire = this.#waiting(({ ask }) => ask !== undefined);
+        if (acquire === undefined) return undefined;
+        const { from, request: claim } = acquire;
+        return { kind: "ask", from, request: this.#request(from), claim, withdraw: true };
+      }
+      case "showAsks": {
+        const key = this.#waiting(({ ask }) => ask !== undefined)?.key;
+        return key === undefined ? undefined : { kind: "status", ...this.#operator(), key };
+      }
+      case "hand":
+        return this.#hand(this.#held((told) => this.#heirs(told.key).length > 0));
+      case "handAstray":
+        return this.#handAstray();
+      case "repeatHand":
+        return pickOf(random, clients.hands);
       case "repeatSame":
         return this.#repeat(random.chance(0.7) ? this.#asked() : pickOf(random, clients.nests));
       case "repeatOther":
@@ -110,11 +128,19 @@ export class Deeds {
         return { kind: "revoke_session", ...this.#operator(), session, ...this.#maybe(0.5, "sorry") };
       }
       case "status":
-        return { kind: "status", ...this.#operator(), key: this.#key() };
+        return { kind: "status", ...this.#operator(), key: this.#key(), ...this.#of() };
       case "list": {
         const prefix = random.pick(["", "/", "/foo", "/foobar", "1", "\ud800"]);
         const after = random.chance(0.4) ? { after: this.#key() } : {};
-        return { kind: "list", ...this.#operator(), prefix, ...after, countMax: random.pick([1, 2, 100]) };
+        return {
+          kind: "list",
+          ...this.#operator(),
+          prefix,
+          ...after,
+          countMax: random.pick([1, 2, 100]),
+          ...(random.chance(0.5) && { queue: true }),
+          ...this.#of(),
+        };
       }
       case "tick":
         return { kind: "tick" };
@@ -130,7 +156,8 @@ export class Deeds {
     clients.addPeer({ id, secret, isConnected: false, isOver: false });
     const graceMs = random.chance(this.#options.grace) ? this.#duration(3000) : 0;
     const meta = random.chance(0.3) ? { meta: `"session ${id}"` } : {};
-    return { kind: "open", session: id, secret, graceMs, ...meta };
+    const user = random.chance(0.3) ? { user: random.pick(["ada", "bo"]) } : {};
+    return { kind: "open", session: id, secret, graceMs, ...meta, ...user };
   }
 
   #acquire(changes: Partial<Acquire>): Acquire | undefined {
@@ -188,6 +215,40 @@ export class Deeds {
 
   #release(told: Told | undefined): Command | undefined {
     return told && { kind: "release", ...this.#user(told), key: told.key, token: told.token };
+  }
+
+  #ask(): Ask | undefined {
+    const random = this.#random;
+    const before = random.chance(0.15) ? pickOf(random, this.#clients.asks) : undefined;
+    const acquire = before ? undefined : this.#waiting();
+    const [from, claim] = before ? [before.from, before.claim] : [acquire?.from, acquire?.request];
+    if (from === undefined || claim === undefined) return undefined;
+    const fresh = this.#maybe(0.7, random.pick(["may I?", "please"]));
+    const message = before?.message === undefined ? fresh : { message: before.message };
+    return { kind: "ask", from, request: this.#request(from), claim, ...message };
+  }
+
+  #hand(told: Told | undefined): Hand | undefined {
+    if (told === undefined) return undefined;
+    const to = pickOf(this.#random, this.#heirs(told.key)) ?? "nobody";
+    return { kind: "hand", ...this.#user(told), key: told.key, token: told.token, to };
+  }
+
+  /** To a session that may not wait there, by a token that may not hold, or for another key. */
+  #handAstray(): Hand | undefined {
+    const random = this.#random;
+    const told = random.chance(0.7) ? this.#held() : pickOf(random, this.#clients.lost);
+    const hand = this.#hand(told);
+    if (hand === undefined || told === undefined) return undefined;
+    if (random.chance(0.3)) return { ...hand, key: this.#key() };
+    return { ...hand, to: pickOf(random, this.#clients.peers)?.id ?? "nobody" };
+  }
+
+  /** Sessions that wait for the key. */
+  #heirs(key: string): string[] {
+    return this.#space()
+      .queue(key)
+      .flatMap(({ session }) => session ?? []);
   }
 
   #use(told: Told): Command | undefined {
@@ -249,10 +310,18 @@ export class Deeds {
   }
 
   /** A lock that somebody believes to hold; mostly he is right. */
-  #held(): Told | undefined {
-    const { held } = this.#clients;
+  #held(filter: (told: Told) => boolean = () => true): Told | undefined {
+    const held = this.#clients.held.filter(filter);
     const right = held.filter(({ token }) => this.#space().byToken(token)?.state === "holding");
     return pickOf(this.#random, this.#random.chance(0.85) ? right : held);
+  }
+
+  /** An acquire that mostly waits. */
+  #waiting(filter: (claim: ModelClaim) => boolean = () => true): Acquire | undefined {
+    const claimOf = ({ from, request }: Acquire): ModelClaim | undefined => this.#space().byRequest(from, request);
+    const isRight = (claim: ModelClaim | undefined): boolean => claim?.state === "waiting" && filter(claim);
+    const right = this.#clients.acquires.filter((acquire) => isRight(claimOf(acquire)));
+    return pickOf(this.#random, this.#random.chance(0.85) ? right : this.#clients.acquires);
   }
 
   /** An acquire of before; mostly of somebody who is still there. */
@@ -264,6 +333,12 @@ export class Deeds {
 
   #foreign({ key, token }: { key: string; token: string }): Told {
     return { from: this.#asker() ?? "@thief", request: "", key, token };
+  }
+
+  /** Sessions whose places are wanted, some of which are over. */
+  #of(): { of?: readonly string[] } {
+    const of = this.#clients.peers.filter(() => this.#random.chance(0.5)).map(({ id }) => id);
+    return this.#random.chance(0.6) ? { of } : {};
   }
 
   #key(): string {

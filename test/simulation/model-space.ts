@@ -1,6 +1,6 @@
 import type { Acquire } from "../../src/core/command.ts";
-import type { By, ClaimSnapshot, Holder, KeyStatus } from "../../src/core/effect.ts";
-import { MEMORY_MS } from "../../src/core/limits.ts";
+import type { Asking, By, ClaimSnapshot, Holder, KeyStatus, Place, Waiting } from "../../src/core/effect.ts";
+import { ASKS_TOLD_MAX, MEMORY_MS, QUEUE_TOLD_MAX } from "../../src/core/limits.ts";
 import type { ClaimRecord, SessionRecord } from "../../src/core/record.ts";
 
 /** A claim as the model sees it: what a store knows, and what only the process knows. Never changed, only replaced. */
@@ -98,19 +98,23 @@ export class ModelSpace {
     return this.live().find((claim) => claim.asked.key === key)?.asked.limit;
   }
 
-  isCompatible(asked: Acquire): boolean {
-    const holders = this.holders(asked.key);
+  /** `without`: one who holds and is about to let go. */
+  isCompatible(asked: Acquire, without?: ModelClaim): boolean {
+    const holders = this.holders(asked.key).filter((holder) => holder.ticket !== without?.ticket);
     if (asked.mode === "exclusive") return holders.length === 0;
     const limit = this.limitOf(asked.key) ?? Infinity;
     return holders.every((holder) => holder.asked.mode === "shared") && holders.length < limit;
   }
 
-  status(key: string): KeyStatus {
+  /** `of`: sessions whose places in the queue are wanted. */
+  status(key: string, of: readonly string[] = []): KeyStatus {
     const limit = this.limitOf(key);
     const holders = this.holders(key).map((claim): Holder => {
       const meta = claim.asked.meta ?? this.session(claim.session)?.meta;
+      const user = this.session(claim.session)?.user;
       return {
         ...(claim.session !== undefined && { session: claim.session }),
+        ...(user !== undefined && { user }),
         mode: claim.asked.mode,
         fence: claim.fence,
         since: claim.grantedAt,
@@ -118,7 +122,53 @@ export class ModelSpace {
         ...(meta !== undefined && { meta }),
       };
     });
-    return { key, holders, waiting: this.queue(key).length, ...(limit !== undefined && { limit }) };
+    const asks = this.asks(key);
+    const places = this.#places(key).filter(({ session }) => of.includes(session));
+    return {
+      key,
+      holders,
+      waiting: this.queue(key).length,
+      ...(asks.length > 0 && { asks }),
+      ...(limit !== undefined && { limit }),
+      ...(places.length > 0 && { places }),
+    };
+  }
+
+  /** All that a status of each live key can tell, as text: whoever waits, in order, included. */
+  shown(): Map<string, string> {
+    return new Map(
+      this.liveKeys().map((key) => [
+        key,
+        JSON.stringify([this.status(key), this.queue(key).map((claim) => claim.ticket)]),
+      ]),
+    );
+  }
+
+  #places(key: string): Place[] {
+    const places = this.queue(key).map(({ session = "" }, i) => ({ session, position: i + 1 }));
+    return places.filter(({ session }, i) => places.findIndex((other) => other.session === session) === i);
+  }
+
+  queueTold(key: string): Waiting[] {
+    const all = this.queue(key).map(({ session, asked: { mode } }) => ({
+      ...(session !== undefined && { session }),
+      mode,
+    }));
+    return all.slice(0, QUEUE_TOLD_MAX);
+  }
+
+  /** Who waits for a key and asks for it, in order of arrival. */
+  asks(key: string): Asking[] {
+    const asks = this.queue(key).flatMap(({ asked, session: id, ask }) => {
+      const session = this.session(id);
+      const meta = asked.meta ?? session?.meta;
+      const who = {
+        ...(id !== undefined && { session: id }),
+        ...(session?.user !== undefined && { user: session.user }),
+      };
+      return ask === undefined ? [] : [{ ...who, ...ask, ...(meta !== undefined && { meta }) }];
+    });
+    return asks.slice(0, ASKS_TOLD_MAX);
   }
 
   snapshot(claim: ModelClaim): ClaimSnapshot {

@@ -1,7 +1,9 @@
 import type {
   Acquire,
+  Ask,
   Cancel,
   Extend,
+  Hand,
   List,
   LockCommand,
   Open,
@@ -104,12 +106,20 @@ export class Model {
         return this.#extend(command);
       case "release":
         return this.#release(command);
+      case "hand":
+        return this.#hand(command);
+      case "ask":
+        return this.#ask(command);
       case "revoke_key":
         return this.#revokeKey(command);
       case "revoke_session":
         return this.#revokeSession(command);
       case "status":
-        return this.#life.tell({ kind: "status", ...addressOf(command), ...this.space.status(command.key) });
+        return this.#life.tell({
+          kind: "status",
+          ...addressOf(command),
+          ...this.space.status(command.key, command.of),
+        });
       case "list":
         return this.#list(command);
       case "tick":
@@ -117,12 +127,12 @@ export class Model {
   }
 
   #open(command: Open): void {
-    const { session: id, secret, graceMs, meta } = command;
+    const { session: id, secret, graceMs, meta, user } = command;
     if (this.space.session(id)) throw new Error(`session ${id} is opened twice`);
     if (this.space.sessions.length >= this.#options.limits.sessionsMax) {
       return this.#life.tell({ kind: "refused", to: id, request: "", code: "limit", limit: "sessions" });
     }
-    this.space.putSession({ id, secret, graceMs, meta, order: this.#life.nextSerial(), deadline: Infinity });
+    this.space.putSession({ id, secret, graceMs, meta, user, order: this.#life.nextSerial(), deadline: Infinity });
     this.#life.tell({ kind: "opened", to: id });
   }
 
@@ -205,6 +215,7 @@ export class Model {
       by: undefined,
       nested: undefined,
       unnested: undefined,
+      ask: undefined,
       abandoned: false,
       requestKnown: true,
       durable,
@@ -285,6 +296,36 @@ export class Model {
     this.#tellReleased(command, 0, false);
   }
 
+  #hand(command: Hand): void {
+    const claim = this.space.byToken(command.token);
+    const { from, key } = command;
+    if (claim === undefined || claim.asked.key !== key) return this.#refuse(command, "unknown_token");
+    if (claim.state === "gone") {
+      const isFree = claim.outcome === "released" || claim.outcome === "cancelled";
+      return isFree ? this.#tellReleased(command, 0, true) : this.#life.tellLost(claim, command);
+    }
+    const heir = this.space.queue(key).find(({ session }) => session === command.to);
+    if (heir === undefined) return this.#refuse(command, "not_waiting");
+    const isCompatible = !this.isQuarantined() && this.space.isCompatible(heir.asked, claim);
+    if (!isCompatible) return this.#refuse(command, "shared_holders");
+    this.#life.end(claim, "released", claim.asked.from === from ? undefined : this.space.by(from));
+    this.#life.grant(heir);
+    this.#life.promote(key);
+    this.#tellReleased(command, 0, false);
+  }
+
+  #ask(command: Ask): void {
+    const { from, claim: request, message, withdraw } = command;
+    const claim = this.space.byRequest(from, request);
+    if (claim?.state !== "waiting") {
+      return this.#life.tell({ kind: "refused", ...addressOf(command), code: "not_waiting" });
+    }
+    const isSame = claim.ask !== undefined && claim.ask.message === message;
+    const fresh = { ...(message !== undefined && { message }), since: this.now };
+    this.space.change(claim, { ask: withdraw ? undefined : isSame ? claim.ask : fresh });
+    this.#life.tell({ kind: "asked", ...addressOf(command) });
+  }
+
   #revokeKey(command: RevokeKey): void {
     const holders = this.space.holders(command.key);
     const operator = this.space.by(command.from, command.message);
@@ -304,16 +345,19 @@ export class Model {
   }
 
   #list(command: List): void {
-    const { prefix, after, countMax } = command;
+    const { prefix, after, countMax, of } = command;
     const keys = this.space
       .liveKeys()
       .filter((key) => key.startsWith(prefix) && (after === undefined || key > after))
       .sort();
-    const shown = keys.slice(0, countMax).map((key) => this.space.status(key));
+    const shown = keys.slice(0, countMax).map((key) => ({
+      ...this.space.status(key, of),
+      ...(command.queue && { queue: this.space.queueTold(key) }),
+    }));
     this.#life.tell({ kind: "list", ...addressOf(command), keys: shown, more: keys.length > countMax });
   }
 
-  #tellReleased(command: Release, depth: number, already: boolean): void {
+  #tellReleased(command: Release | Hand, depth: number, already: boolean): void {
     this.#life.tell({ kind: "released", ...addressOf(command), key: command.key, depth, already });
   }
 

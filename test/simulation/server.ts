@@ -15,6 +15,9 @@ import type { WorldOptions } from "./options.ts";
 import type { Random } from "./random.ts";
 import type { Store } from "./store.ts";
 
+/** What may be told of a key that looks as before: a claim came and went within the step, or its lease ends when it did. */
+const MOVES: ReadonlySet<string> = new Set<Effect["kind"]>(["granted", "ended", "extended"]);
+
 /** One step as it can be seen from outside. */
 export interface Report {
   /** Undefined for a restart. */
@@ -40,6 +43,8 @@ export class Server {
   readonly #block: number;
   readonly #isCompared: boolean;
   readonly #outbox = new Outbox();
+  /** What could be seen of each key after the latest step. */
+  #shown: ReadonlyMap<string, string> = new Map();
   #changes: Change[] = [];
   #reports: Report[] = [];
   /** The model's effects, compared once more at the commit: an engine must not change what it has told. */
@@ -47,6 +52,7 @@ export class Server {
 
   constructor(options: WorldOptions, store: Store, random: Random, now: number) {
     const { limits, ledgerLimits, persist, quarantineMs } = options;
+    this.#outbox.isWatched = options.isWatched;
     const quarantineUntil = quarantineMs > 0 ? now + quarantineMs : -Infinity;
     const serial = store.reserved;
     this.#block = options.serialBlock;
@@ -100,11 +106,14 @@ export class Server {
     const outbox = this.#outbox;
     const actual = outbox.effects.slice(0, outbox.effectCount);
     for (let i = 0; i < outbox.changeCount; i++) this.#changes.push(outbox.changes[i] as Change);
+    const touched = new Set(outbox.touched);
     outbox.clear();
     const { idempotency: ledger, ...counts } = this.#machine.counts();
     if (this.#isCompared) {
       demand(isEqual(expected, actual), "the machine's effects are not the model's", () => ({ expected, actual }));
       this.#compareRest(counts, ledger);
+      if (command !== undefined) this.#compareTouched(touched, actual);
+      else if (this.#options.isWatched) this.#shown = this.model.space.shown();
     }
     const { now } = this.model;
     this.#reports.push({
@@ -117,6 +126,21 @@ export class Server {
     });
     this.#expected.push(expected);
     return actual;
+  }
+
+  /** Of whatever key something else can be seen than before, watchers are told; and of no key of which nothing was told. */
+  #compareTouched(touched: ReadonlySet<string>, effects: readonly Effect[]): void {
+    if (!this.#options.isWatched) return demand(touched.size === 0, "keys are touched though nobody watches");
+    const before = this.#shown;
+    const after = this.model.space.shown();
+    this.#shown = after;
+    const keys = [...new Set([...before.keys(), ...after.keys()])];
+    const changed = keys.filter((key) => before.get(key) !== after.get(key));
+    const missed = changed.filter((key) => !touched.has(key));
+    demand(missed.length === 0, "a key changed and was not touched", () => ({ missed, touched: [...touched] }));
+    const told = new Set(effects.flatMap((effect) => (MOVES.has(effect.kind) && "key" in effect ? [effect.key] : [])));
+    const idle = [...touched].filter((key) => !changed.includes(key) && !told.has(key));
+    demand(idle.length === 0, "a key was touched and nothing happened to it", () => ({ idle }));
   }
 
   #compareCommitted(): void {

@@ -56,6 +56,7 @@ export function holding(ticket: number, over: Partial<ClaimRecord> = {}): ClaimR
     by: undefined,
     nested: undefined,
     unnested: undefined,
+    ask: undefined,
     abandoned: false,
     ...over,
   };
@@ -75,6 +76,7 @@ export function session(id: string, over: Partial<SessionRecord> = {}): SessionR
     secret: `secret-of-${id}`,
     graceMs: 60_000,
     meta: undefined,
+    user: undefined,
     order: 7,
     deadline: Number.POSITIVE_INFINITY,
     ...over,

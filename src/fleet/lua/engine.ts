@@ -2,7 +2,7 @@
 
 export const ENGINE: string = String.raw`
 local PARTS = {
-  acquire = asking, extend = holding, release = holding, cancel = holding,
+  acquire = acquiring, extend = holding, release = holding, cancel = holding, ask = holding, hand = holding,
   open = life, resume = life, drop = life, bye = life, revoke_session = life,
   status = reads, list = reads, revoke_key = reads,
 }

@@ -1,6 +1,7 @@
 /** The script that serves calls: all its parts as one text, which Redis knows by its hash. */
 
 import { ACQUIRE } from "./acquire.ts";
+import { ASKING } from "./asking.ts";
 import { ATTEMPTS } from "./attempts.ts";
 import { DUE } from "./due.ts";
 import { ENGINE } from "./engine.ts";
@@ -35,8 +36,8 @@ export const SCRIPT: string = [
     "return (function()\n",
     MOVES,
     lazily("repeats", [REPEATS, exporting(["repeatAcquire", "reenter"])]),
-    lazily("asking", [ACQUIRE, exporting([])]),
-    lazily("holding", [HOLDING, exporting([])]),
+    lazily("acquiring", [ACQUIRE, exporting([])]),
+    lazily("holding", [HOLDING, ASKING, exporting([])]),
     lazily("reads", [READS, exporting([])]),
     lazily("ledger", [
       LEDGER,

@@ -10,7 +10,7 @@ function LOCKS.open(command)
   end
   local session = {
     id = command.session, secret = command.secret, graceMs = command.graceMs, meta = command.meta,
-    order = nextSerial(), process = me,
+    user = command.user, order = nextSerial(), process = me,
   }
   saveSession(session)
   call('ZADD', at('ps:' .. me), num(session.order), session.id)

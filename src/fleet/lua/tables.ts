@@ -5,6 +5,7 @@
  * sessions          hash    id → session                      tokens       hash  token → ticket
  * latches           hash    live key → limit or ''            keys         zset  live keys, by bytes
  * h:<key>           zset    fence → ticket of a holder        q:<key>      zset  ticket of a waiter
+ * a:<key>           zset    ticket of a waiter that asks
  * r:<from>          hash    request id → ticket               live:<id>    zset  tickets of a session's live claims
  * due               zset    deadline → whose                  un:<id>      zset  its remembered claims that were never granted
  * ended             zset    order of end → ticket             forget       zset  when → ticket
@@ -38,7 +39,7 @@ end
 -- Claims that this call has seen, by ticket; false: there is none. They are written once, when the call ends.
 local claims, changedClaims = {}, {}
 local CLAIM_NUMBERS = { 'deadline', 'fence', 'grantedAt', 'ttlMs', 'forgetAt' }
-local CLAIM_RARITIES = { 'owner', 'outcome', 'by', 'nested', 'unnested', 'abandoned', 'isOrphan' }
+local CLAIM_RARITIES = { 'owner', 'outcome', 'by', 'nested', 'unnested', 'ask', 'abandoned', 'isOrphan' }
 
 local function claimOf(id)
   local claim = claims[id]
@@ -120,7 +121,7 @@ end
 local function saveSession(session)
   sessions[session.id] = session
   call('HSET', tables.sessions, session.id, json({
-    secret = session.secret, graceMs = session.graceMs, meta = session.meta, order = session.order,
+    secret = session.secret, graceMs = session.graceMs, meta = session.meta, user = session.user, order = session.order,
     deadline = session.deadline, process = session.process,
   }))
 end
@@ -175,6 +176,11 @@ end
 
 local function queueOf(key)
   return base .. ':q:' .. key
+end
+
+-- Those in the queue that ask for the key.
+local function askingOf(key)
+  return base .. ':a:' .. key
 end
 
 local function closeLatchIfFree(key)

@@ -130,7 +130,7 @@ describe("restarts", () => {
     const records = new Records();
     records.open("S", 5000);
     records.begin("S", "1", "k");
-    const session = { id: "S", secret: "secret", graceMs: 5000, meta: undefined, order: 1 };
+    const session = { id: "S", secret: "secret", graceMs: 5000, meta: undefined, user: undefined, order: 1 };
     records.restart({ sessions: [{ ...session, deadline: Number.POSITIVE_INFINITY }] });
     expect(told(records.complete("k", "S/1"))).toEqual(["@x: completed"]);
   });
@@ -148,6 +148,7 @@ describe("restarts", () => {
       secret: "secret",
       graceMs: 0,
       meta: undefined,
+      user: undefined,
       order: i + 1,
       deadline: Number.POSITIVE_INFINITY,
     }));
@@ -163,7 +164,7 @@ describe("restarts", () => {
     records.open("S");
     records.begin("@a", "1", "k");
     records.wait("S", "1", "k");
-    const session = { id: "S", secret: "secret", graceMs: 0, meta: undefined, order: 1 };
+    const session = { id: "S", secret: "secret", graceMs: 0, meta: undefined, user: undefined, order: 1 };
     const sessions = [{ ...session, deadline: Number.POSITIVE_INFINITY }];
     expect(told(records.restart({ sessions, records: [] }))).toEqual(["S 1: refused unavailable"]);
     expect(records.waiters.size).toBe(0);

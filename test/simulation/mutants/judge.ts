@@ -4,18 +4,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { Mutant } from "./mutant.ts";
+import { ASKING_MUTANTS } from "./asking.ts";
 import { OWNERSHIP_MUTANTS } from "./ownership.ts";
 import { QUEUE_MUTANTS } from "./queue.ts";
 import { RECORD_MUTANTS } from "./records.ts";
 import { SESSION_MUTANTS } from "./sessions.ts";
 import { TIME_MUTANTS } from "./time.ts";
+import { WATCH_MUTANTS } from "./watch.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...TIME_MUTANTS,
+  ...WATCH_MUTANTS,
   ...QUEUE_MUTANTS,
   ...OWNERSHIP_MUTANTS,
   ...SESSION_MUTANTS,
   ...RECORD_MUTANTS,
+  ...ASKING_MUTANTS,
 ];
 
 const SIMULATION = join(import.meta.dirname, "..");
