@@ -184,6 +184,8 @@ export class ClaimTable<Call> {
         return this.#refused(frame, entry);
       case "revoked":
       case "access_requested":
+      case "state":
+      case "unwatched":
         return;
       case "extended":
       case "released":
