@@ -7,6 +7,7 @@ import { createCore, type Embedded } from "./latchkey.ts";
 import type { LatchkeyOptions } from "./options.ts";
 
 export type { Client } from "./client/connect.ts";
+export type { IdempotentClient } from "./client/idempotency.ts";
 export type { Attempt, Idempotency, IdempotencyCalls, IdempotentOptions } from "./client/idempotency-calls.ts";
 export type { AcquireOptions, Lock, Locks, LockSet } from "./client/locks.ts";
 export type { ApiKey, Permission } from "./host/settings.ts";

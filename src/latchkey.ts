@@ -1,6 +1,6 @@
 /** A host with its ports: what the runtimes have in common. */
 
-import type { Client } from "./client/connect.ts";
+import type { IdempotentClient } from "./client/idempotency.ts";
 import type { Idempotency } from "./client/idempotency-calls.ts";
 import type { Locks } from "./client/locks.ts";
 import { FAREWELL_MAX_MS, once, settlesWithin } from "./ending.ts";
@@ -21,7 +21,7 @@ export interface Embedded extends AsyncDisposable {
   /** The locks and the idempotent work of the default space without a network, by one session that begins with the first use. */
   readonly locks: Locks & Idempotency;
   /** A session of its own, in any space. */
-  readonly connect: (options?: LocalOptions) => Client;
+  readonly connect: (options?: LocalOptions) => IdempotentClient;
   /** Ends all sessions and pending calls and lets go of the store. A second call waits for the same end. */
   readonly close: () => Promise<void>;
 }
@@ -57,7 +57,7 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Co
     choices ? withFleetTimes(settings, choices) : settings,
   );
   const sockets = new OpenSockets();
-  const clients = new Set<Client>();
+  const clients = new Set<IdempotentClient>();
   let isClosing = false;
   const close = once(async () => {
     isClosing = true;
@@ -67,7 +67,7 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Co
     // A server that is stopped before would close the rest in its own words, which say nothing of when to come back.
     await settlesWithin(FAREWELL_MAX_MS, sockets.empty());
   });
-  const connect = (local: LocalOptions = {}): Client => {
+  const connect = (local: LocalOptions = {}): IdempotentClient => {
     const client = connectLocal(host, {
       onError,
       ...local,
@@ -80,7 +80,7 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Co
     if (isClosing) client.close().catch((error: unknown) => onError(error, { where: "close" }));
     return client;
   };
-  let locks: Client | undefined;
+  let locks: IdempotentClient | undefined;
   const embedded: Embedded = {
     get locks() {
       return (locks ??= connect());

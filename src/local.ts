@@ -1,7 +1,8 @@
 /** A client in the server's own process: the interface of the remote one, over two ends in memory. */
 
 import { systemPorts } from "./client/clock.ts";
-import { type Client, connect, type ConnectOptions } from "./client/connect.ts";
+import type { ConnectOptions } from "./client/connect.ts";
+import { connect, type IdempotentClient } from "./client/idempotency.ts";
 import type { WebSocketConstructor, WebSocketLike } from "./client/session-socket.ts";
 import { nativeTimers } from "./host/alarm.ts";
 import type { Admission, Host } from "./host/host.ts";
@@ -9,7 +10,7 @@ import type { Socket } from "./host/ports.ts";
 
 export type LocalOptions = Pick<ConnectOptions, "space" | "meta" | "signal" | "onError" | "onStatus">;
 
-export function connectLocal(host: Host, options: LocalOptions = {}): Client {
+export function connectLocal(host: Host, options: LocalOptions = {}): IdempotentClient {
   const WebSocket = localWebSocket(host);
   // A client that only waits must not keep its process alive: nobody but the process itself could end that wait.
   const timer: typeof systemPorts.timer = (ms, run) => {

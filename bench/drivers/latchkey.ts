@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { type Client, connect, httpClient, type Lock, type WebSocketConstructor } from "../../src/client/index.ts";
+import { type Client, connect, type Lock, type WebSocketConstructor } from "../../src/client/index.ts";
+import { httpClient } from "../../src/client/http.ts";
 import type { Embedded } from "../../src/latchkey.ts";
 import { type BenchClient, type Capabilities, type Driver, type Held, nothing } from "./driver.ts";
 

@@ -1,7 +1,7 @@
 /** From one process to another: beside what Redis' own publish and subscribe take, and with many in line beside few. */
 
 import { createClient } from "redis";
-import { httpClient } from "../../src/client/index.ts";
+import { httpClient } from "../../src/client/http.ts";
 import { fleetProgram, fleetServers } from "../drivers/fleet.ts";
 import { type Contender, openParty } from "./contenders.ts";
 import type { Findings } from "./findings.ts";

@@ -7,18 +7,18 @@
  */
 
 import { Hono } from "hono";
+import { LatchkeyError } from "latchkey/client";
 import {
-  type Client,
+  type IdempotentClient,
   IdempotencyInProgressError,
   IdempotencyMismatchError,
-  LatchkeyError,
   type Started,
-} from "latchkey/client";
+} from "latchkey/client/idempotency";
 import type { Asked, Bookings } from "./bookings.ts";
 import { RateLimit } from "./rate-limit.ts";
 
 export interface Choices {
-  readonly client: Client;
+  readonly client: IdempotentClient;
   readonly bookings: Bookings;
   /** Requests that a guest may send in a minute. */
   readonly perMinuteMax: number;

@@ -10,7 +10,7 @@
 
 import { setTimeout as passed } from "node:timers/promises";
 import process from "node:process";
-import { type Client, connect } from "latchkey/client";
+import { type IdempotentClient, connect } from "latchkey/client/idempotency";
 import { createApp } from "./app.ts";
 import { Bookings } from "./bookings.ts";
 
@@ -29,7 +29,7 @@ const app = createApp({
 });
 console.log(`listening on http://127.0.0.1:${await serve(Number(PORT))}`);
 
-async function embedded(db: string): Promise<Client> {
+async function embedded(db: string): Promise<IdempotentClient> {
   if ("Bun" in globalThis) return (await import("latchkey/bun")).createLatchkey({ db }).connect();
   if ("Deno" in globalThis) return (await import("latchkey/deno")).createLatchkey({ db }).connect();
   return (await import("latchkey/node")).createLatchkey({ db }).connect();

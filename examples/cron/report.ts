@@ -8,7 +8,7 @@
  * when the job is done, until its lease ends, since a server whose clock is late will still ask for it.
  */
 
-import { httpClient } from "latchkey/client";
+import { httpClient } from "latchkey/client/http";
 
 const { LATCHKEY_URL = "http://127.0.0.1:8787" } = process.env;
 const [day = new Date().toISOString().slice(0, 10)] = process.argv.slice(2);

@@ -10,7 +10,8 @@
 
 import { setTimeout as passed } from "node:timers/promises";
 import { Redis } from "@upstash/redis";
-import { IdempotencyInProgressError, LockTimeoutError } from "latchkey/client";
+import { LockTimeoutError } from "latchkey/client";
+import { IdempotencyInProgressError } from "latchkey/client/idempotency";
 import { fleet } from "latchkey/fleet";
 
 interface Published {

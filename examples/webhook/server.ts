@@ -12,7 +12,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { setTimeout as passed } from "node:timers/promises";
-import { httpClient } from "latchkey/client";
+import { httpClient } from "latchkey/client/http";
 import { type Event, type Marks, processOnce, type Work } from "./handler.ts";
 
 const { LATCHKEY_URL = "http://127.0.0.1:8787", PORT = "0", MARKS = "webhook-marks" } = process.env;

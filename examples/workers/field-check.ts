@@ -10,7 +10,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type Client, connect, httpClient } from "latchkey/client";
+import { type Client, connect } from "latchkey/client";
+import { httpClient } from "latchkey/client/http";
 
 /** An object is put to sleep after 10 s without an event. */
 const ASLEEP_AFTER_MS = 15_000;

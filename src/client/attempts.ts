@@ -4,8 +4,9 @@
  */
 
 import { CHECK_MS, pause, type Ports } from "./clock.ts";
-import { type AttemptLossReason, AttemptLostError, LatchkeyError } from "./errors.ts";
+import { LatchkeyError } from "./errors.ts";
 import type { AttemptExtension, Started } from "./idempotency-calls.ts";
+import { type AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import { leaseUntil } from "./lease.ts";
 import type { OnError } from "./locks.ts";
 

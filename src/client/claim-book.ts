@@ -4,14 +4,7 @@
  */
 
 import { NEVER } from "./clock.ts";
-import {
-  IdempotencyInProgressError,
-  type LatchkeyError,
-  LockLostError,
-  LockTimeoutError,
-  type LossReason,
-  UnavailableError,
-} from "./errors.ts";
+import { type ErrorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
 import type { Ask, Entry, Held, Output } from "./session-types.ts";
 
@@ -33,10 +26,12 @@ export class ClaimBook<Call> {
   readonly entries = new Map<string, Entry<Call>>();
   readonly holds = new Map<string, Held<Call>>();
   readonly emit: (output: Output<Call>) => void;
+  readonly errorOf: ErrorOf;
   #serial = 0;
 
-  constructor(emit: (output: Output<Call>) => void) {
+  constructor(emit: (output: Output<Call>) => void, errorOf: ErrorOf) {
     this.emit = emit;
+    this.errorOf = errorOf;
   }
 
   find(test: (hold: Held<Call>) => boolean): Held<Call> | undefined {
@@ -92,6 +87,25 @@ export class ClaimBook<Call> {
     delete entry.resendAt;
     const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
     this.#sendText(entry, JSON.stringify({ ...frame, id, timeout: timeout && left }));
+    // A claim that queues anew has not asked yet.
+    if (entry.asks !== undefined) this.requestAccess(undefined, entry);
+  }
+
+  /** Asks for the claim that waits as it wants to now. */
+  requestAccess(call: Call | undefined, claim: Entry<Call>): void {
+    const asks = claim.asks ?? { withdraw: true };
+    this.ask(
+      call,
+      {
+        t: "request_access",
+        // It has another id once it has queued anew.
+        get claim() {
+          return claim.id;
+        },
+        ...asks,
+      },
+      undefined,
+    );
   }
 
   /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */
@@ -179,7 +193,12 @@ export class ClaimBook<Call> {
     this.withdraw(entry);
     const isWait = entry.timeout !== undefined && entry.timeout > 0;
     const silence = new UnavailableError("unavailable", "there was no answer in time");
-    this.#tell(entry, isWait ? waitIsOver(entry) : silence);
+    this.#tell(entry, isWait ? this.waitIsOver(entry) : silence);
+  }
+
+  /** `told`: what the server says besides. */
+  waitIsOver(entry: Entry<Call>, told?: object): LatchkeyError {
+    return this.errorOf({ ...told, code: entry.frame.t === "begin" ? "in_progress" : "timeout" }, keyOf(entry));
   }
 
   #sendText(entry: Entry<Call>, text: string): void {
@@ -204,11 +223,6 @@ export class ClaimBook<Call> {
     this.#serial += 1;
     return this.#serial.toString(36);
   }
-}
-
-function waitIsOver(entry: Entry<unknown>): LatchkeyError {
-  const key = keyOf(entry);
-  return entry.frame.t === "begin" ? new IdempotencyInProgressError(key, 0) : new LockTimeoutError(key);
 }
 
 /** How the hold ended; undefined: it has not. */

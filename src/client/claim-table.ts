@@ -8,17 +8,15 @@
 
 import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
 import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
-import { Begins } from "./begins.ts";
+import type { Addition, AdditionCalls, AdditionTable, Asked } from "./addition.ts";
 import { ClaimBook, keyOf } from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
 import {
-  type AttemptLossReason,
   errorOf,
-  IdempotencyInProgressError,
   type LatchkeyError,
   LockLostError,
-  LockTimeoutError,
   type LossReason,
+  RefusedError,
   UnavailableError,
 } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
@@ -31,18 +29,21 @@ const RESEND_MS = 1_000;
 /** What is sent again when the server could not serve it. */
 const MUST_ARRIVE: ReadonlySet<Ask["t"]> = new Set(["release", "complete", "fail"]);
 
+/** What may be waited for. */
+const WAITS: ReadonlySet<Ask["t"]> = new Set(["acquire", "begin"]);
+
 /** The frames that answer something or tell of a claim. */
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
 export class ClaimTable<Call> {
-  readonly begins: Begins<Call>;
   readonly #book: ClaimBook<Call>;
   readonly #heartbeat: Heartbeat;
+  readonly #added: AdditionTable<Call> | undefined;
 
-  constructor(heartbeat: Heartbeat, emit: (output: Output<Call>) => void) {
-    this.#book = new ClaimBook(emit);
+  constructor(heartbeat: Heartbeat, emit: (output: Output<Call>) => void, addition?: Addition<AdditionCalls>) {
+    this.#book = new ClaimBook(emit, addition?.errorOf ?? errorOf);
     this.#heartbeat = heartbeat;
-    this.begins = new Begins(this.#book, heartbeat);
+    this.#added = addition?.table(this.#book, heartbeat);
   }
 
   get holding(): boolean {
@@ -105,9 +106,33 @@ export class ClaimTable<Call> {
     this.#book.letGo(call, held, held);
   }
 
-  /** By raw token, or without one. */
-  request(call: Call, frame: Exclude<Ask, { t: "acquire" | "begin" }>): void {
-    this.#book.ask(call, frame, "token" in frame ? this.#byToken(frame.token) : undefined);
+  /** Ends the hold, or changes nothing. */
+  handTo(call: Call, hold: Hold, session: string): void {
+    const { key, token } = hold;
+    this.#book.ask(call, { t: "hand_to", key, token, session }, hold as Held<Call>);
+  }
+
+  /** For the first acquire of the key that waits. Undefined `asks`: it does not ask any more. */
+  requestAccess(call: Call, key: string, asks: Entry<Call>["asks"]): void {
+    for (const entry of this.#book.entries.values()) {
+      if (entry.frame.t !== "acquire" || entry.frame.key !== key || entry.hold !== undefined) continue;
+      entry.asks = asks;
+      return this.#book.requestAccess(call, entry);
+    }
+    const error = new RefusedError("not_waiting", "nothing waits for this key here");
+    this.#book.emit({ kind: "failed", call, error });
+  }
+
+  /** By raw token, or without one. `timeout`: of something that may be waited for, ms. */
+  request(call: Call, frame: Asked, timeout?: number): Entry<Call> {
+    const hold = "token" in frame ? this.#byToken(frame.token) : undefined;
+    // Like an acquire, it waits for the connection and the answer also without a timeout.
+    return this.#book.ask(call, frame, hold, timeout || undefined, timeout);
+  }
+
+  /** Takes back what nobody wants. */
+  withdraw(id: string): void {
+    this.#book.cancel(id, "cancel_begin");
   }
 
   // What the connection does.
@@ -131,16 +156,22 @@ export class ClaimTable<Call> {
     }
   }
 
-  /** The session is over. What it held is lost; waiting acquires, to whom nothing was promised, queue anew in the next one. */
-  sessionEnded(): void {
+  /**
+   * The session is over. What it held is lost; waiting acquires, to whom nothing was promised, queue anew in the next one, unless
+   * there is an error for them.
+   */
+  sessionEnded(error?: LatchkeyError): void {
     this.suspended();
     this.loseAll("dropped");
-    for (const entry of this.#book.entries.values()) entry.sentAt = undefined;
+    for (const entry of this.#book.entries.values()) {
+      entry.sentAt = undefined;
+      if (error !== undefined && WAITS.has(entry.frame.t)) this.#book.fail(entry, error);
+    }
   }
 
   /** All that is held through the session; `kept` ones, which go on without it, only when nobody can use them any more. */
-  loseAll(reason: LossReason & AttemptLossReason, kept: boolean = false): void {
-    this.begins.allLost(reason);
+  loseAll(reason: "dropped" | "closed", kept: boolean = false): void {
+    this.#added?.allLost(reason);
     for (const hold of this.#book.holds.values()) {
       if (kept || !hold.keep) this.#book.lose(hold, reason);
     }
@@ -158,8 +189,7 @@ export class ClaimTable<Call> {
     const entry = this.#book.entries.get(frame.id);
     if (frame.t === "granted") this.#granted(frame, entry);
     else if (frame.t === "lost") this.#lost(frame, entry);
-    else if (frame.t === "started") this.begins.started(frame, entry);
-    else if (frame.t === "attempt_lost") this.begins.attemptLost(frame, entry);
+    else if (frame.t === "started" || frame.t === "attempt_lost") this.#added?.received(frame, entry);
     else if (entry !== undefined) this.#answered(frame, entry);
   }
 
@@ -175,20 +205,19 @@ export class ClaimTable<Call> {
         entry.queued = true;
         return;
       case "timeout":
-        return book.fail(entry, new LockTimeoutError(keyOf(entry)));
+      case "in_progress":
+        return book.fail(entry, book.waitIsOver(entry, frame));
       case "cancelled":
         return book.fail(entry, waitEnded("cancelled"));
-      case "in_progress":
-        return book.fail(entry, new IdempotencyInProgressError(keyOf(entry), frame.retry_after_ms));
       case "refused":
         return this.#refused(frame, entry);
       case "revoked":
-      case "access_requested":
       case "state":
       case "unwatched":
         return;
       case "extended":
       case "released":
+      case "access_requested":
       case "status":
       case "list":
       case "replay":
@@ -204,6 +233,7 @@ export class ClaimTable<Call> {
       hold.ttl = frame.ttl;
       book.setLease(hold, leaseUntil(entry.sentAt ?? book.now, frame.expires_in));
     } else if (frame.t === "released") {
+      if (entry.frame.t === "hand_to") hold.open -= 1;
       if (frame.depth === 0) book.lose(hold, "released");
       else book.finish(hold);
     }
@@ -284,7 +314,7 @@ export class ClaimTable<Call> {
       book.lose(hold, "unknown");
     } else {
       if (hold !== undefined && entry.frame.t === "extend") book.setLease(hold, entry.leaseBefore ?? NEVER);
-      book.fail(entry, errorOf(frame, keyOf(entry)));
+      book.fail(entry, book.errorOf(frame, keyOf(entry)));
     }
   }
 
@@ -305,16 +335,21 @@ export class ClaimTable<Call> {
     for (const entry of Array.from(book.entries.values())) {
       const claim = told.get(entry.id);
       told.delete(entry.id);
-      if (claim === undefined) this.begins.askAgain(entry, helloAt);
+      if (claim === undefined) this.#askAgain(entry, helloAt);
       else if (claim.state === "waiting") entry.queued = true;
       else if (claim.state === "holding") this.#hold(claim, entry, leaseUntil(helloAt, claim.expires_in));
-      else if (claim.outcome === "timed_out") book.fail(entry, new LockTimeoutError(keyOf(entry)));
+      else if (claim.outcome === "timed_out") book.fail(entry, book.waitIsOver(entry));
       else if (claim.outcome === "revoked") book.fail(entry, waitEnded("revoked"));
       else book.renew(entry);
     }
     for (const claim of told.values()) {
       if (claim.state !== "gone") book.cancel(claim.id);
     }
+  }
+
+  #askAgain(entry: Entry<Call>, helloAt: number): void {
+    if (entry.frame.t === "begin" && entry.sentAt !== undefined) this.#added?.askAgain(entry, helloAt);
+    else entry.sentAt = undefined;
   }
 
   #byToken(token: string): Held<Call> | undefined {

@@ -80,61 +80,6 @@ export class LockLostError extends LatchkeyError implements Loss {
   }
 }
 
-/** Why an attempt ended without its own complete or fail. */
-export type AttemptLossReason =
-  /** Its lease ran out. */
-  | "expired"
-  /** The connection of its session was lost, or was silent for too long. */
-  | "dropped"
-  /** Its record was removed. */
-  | "forgotten"
-  /** It was completed before, by somebody who knows its token. */
-  | "completed"
-  /** Another attempt has taken its place. */
-  | "superseded"
-  /** This client was closed. */
-  | "closed"
-  /** So long ago that the server has forgotten, or the token never was one. */
-  | "unknown";
-
-/** The attempt is over, and another may run. Its result is not stored. */
-export class AttemptLostError extends LatchkeyError {
-  override readonly name = "AttemptLostError";
-  readonly key: string;
-  readonly reason: AttemptLossReason;
-
-  constructor(key: string, reason: AttemptLossReason) {
-    super("attempt_lost", `the attempt at ${show(key)} is lost: ${reason}`);
-    this.key = key;
-    this.reason = reason;
-  }
-}
-
-/** Another attempt at the key runs, and `timeout` is over. */
-export class IdempotencyInProgressError extends LatchkeyError {
-  override readonly name = "IdempotencyInProgressError";
-  readonly key: string;
-  /** When the lease of that attempt is over, as it stands now, ms from now. */
-  readonly retryAfterMs: number;
-
-  constructor(key: string, retryAfterMs: number) {
-    super("in_progress", `an attempt at ${show(key)} is in progress`, { retryable: true });
-    this.key = key;
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
-/** The key was used before with another fingerprint, so for something else. */
-export class IdempotencyMismatchError extends LatchkeyError {
-  override readonly name = "IdempotencyMismatchError";
-  readonly key: string;
-
-  constructor(key: string) {
-    super("fingerprint_mismatch", `the key ${show(key)} was used with another fingerprint`);
-    this.key = key;
-  }
-}
-
 /** The client is closed for good: by `close`, or by a server that must not be asked again. */
 export class SessionClosedError extends LatchkeyError {
   override readonly name = "SessionClosedError";
@@ -192,7 +137,9 @@ export interface Refusal {
   readonly retry_after_ms?: number;
 }
 
-export function errorOf(refusal: Refusal, key: string): LatchkeyError {
+export type ErrorOf = (refusal: Refusal, key: string) => LatchkeyError;
+
+export const errorOf: ErrorOf = (refusal, key) => {
   const { code, detail = code, retryable = false, retry_after_ms: retryAfterMs } = refusal;
   switch (code) {
     case "timeout":
@@ -200,12 +147,6 @@ export function errorOf(refusal: Refusal, key: string): LatchkeyError {
     case "lost":
     case "unknown_token":
       return new LockLostError(key, (refusal.reason as LossReason | undefined) ?? "unknown");
-    case "attempt_lost":
-      return new AttemptLostError(key, (refusal.reason as AttemptLossReason | undefined) ?? "unknown");
-    case "in_progress":
-      return new IdempotencyInProgressError(key, retryAfterMs ?? 0);
-    case "fingerprint_mismatch":
-      return new IdempotencyMismatchError(key);
     case "limit":
       return new LimitError(refusal.limit ?? "unknown", detail, retryAfterMs);
     case "unauthenticated":
@@ -219,8 +160,8 @@ export function errorOf(refusal: Refusal, key: string): LatchkeyError {
     default:
       return new RefusedError(code, detail, { retryable });
   }
-}
+};
 
-function show(key: string): string {
+export function show(key: string): string {
   return JSON.stringify(key);
 }

@@ -3,7 +3,6 @@
 import { ATTEMPT_HEADER, ATTEMPT_NUMBER_HEADER } from "../protocol/headers.ts";
 import { HTTP_TIMEOUT_MAX_MS } from "../protocol/limits.ts";
 import { Attempts, type AttemptsSettings } from "./attempts.ts";
-import { AttemptLostError, IdempotencyInProgressError } from "./errors.ts";
 import { keyPath, requestId } from "./http-path.ts";
 import {
   ANSWER_MS,
@@ -14,6 +13,7 @@ import {
   OVERRUN_MS,
 } from "./http-request.ts";
 import type { AttemptExtension, BeginOptions, Begun, IdempotencyCalls } from "./idempotency-calls.ts";
+import { AttemptLostError, IdempotencyInProgressError } from "./idempotency-errors.ts";
 import { leaseUntil, marginMs } from "./lease.ts";
 import { bytesOf } from "./result.ts";
 

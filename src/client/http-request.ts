@@ -2,7 +2,8 @@
 
 import { backoffMs } from "./backoff.ts";
 import { pause, type Ports } from "./clock.ts";
-import { errorOf, type Refusal, UnavailableError } from "./errors.ts";
+import { type Refusal, UnavailableError } from "./errors.ts";
+import { workErrorOf } from "./idempotency-errors.ts";
 import type { OnError } from "./locks.ts";
 import type { Auth } from "./session-socket.ts";
 import { addressOf } from "./url.ts";
@@ -151,7 +152,7 @@ export class HttpRequests {
     const { headers, status } = response;
     if (request.takesBytes === true && status === 200) return { body: {}, bytes, headers, sentAt, receivedAt };
     const told = parse(new TextDecoder().decode(bytes));
-    if (!response.ok) throw errorOf(refusalOf(response, told), key);
+    if (!response.ok) throw workErrorOf(refusalOf(response, told), key);
     if (told === undefined) throw new UnavailableError("unavailable", "the answer is not JSON");
     return { body: told, headers, sentAt, receivedAt };
   }

@@ -1,7 +1,8 @@
 /** What all clients do alike on top of the plain calls about idempotent work. */
 
-import { AttemptLostError, UnavailableError } from "./errors.ts";
+import { UnavailableError } from "./errors.ts";
 import type { Attempt, IdempotencyCalls, IdempotentOptions, Replay } from "./idempotency-calls.ts";
+import { AttemptLostError } from "./idempotency-errors.ts";
 import type { OnError } from "./locks.ts";
 
 const JSON_TYPE = "application/json";

@@ -1,13 +1,10 @@
-/** Locks for any JavaScript runtime: `connect` over a WebSocket session, `httpClient` over plain HTTP. */
+/** Locks for any JavaScript runtime: a session over a WebSocket. Over plain HTTP: `latchkey/client/http`. */
 
-export { type Client, connect, type ConnectOptions, type ReconnectOptions } from "./connect.ts";
+export { type Client, connect, type ConnectOptions, type ReconnectOptions, type StealOptions } from "./connect.ts";
+export type { Contended, ContendedListener } from "./contention.ts";
 export {
   AccessDeniedError,
-  type AttemptLossReason,
-  AttemptLostError,
   type By,
-  IdempotencyInProgressError,
-  IdempotencyMismatchError,
   LatchkeyError,
   LimitError,
   LockLostError,
@@ -18,19 +15,6 @@ export {
   SessionClosedError,
   UnavailableError,
 } from "./errors.ts";
-export { fingerprintOf } from "./fingerprint.ts";
-export { type HttpAcquireOptions, type HttpClient, httpClient, type HttpOptions } from "./http-client.ts";
-export type {
-  Attempt,
-  AttemptExtension,
-  BeginOptions,
-  Begun,
-  Idempotency,
-  IdempotencyCalls,
-  IdempotentOptions,
-  Replay,
-  Started,
-} from "./idempotency-calls.ts";
 export type {
   AcquireOptions,
   Extension,
@@ -44,6 +28,9 @@ export type {
   Mode,
   OnError,
   ReleaseResult,
+  Waiting,
 } from "./locks.ts";
 export type { Auth, WebSocketConstructor, WebSocketLike } from "./session-socket.ts";
 export type { ConnectionStatus } from "./session-types.ts";
+export type { AccessAsk, KeyHolder, KeyState, Watch, Watched, WatchListener, WatchOptions } from "./watch-types.ts";
+export type { LatchLocks, WebLock, WebLockEntry, WebLockOptions, WebLockSnapshot } from "./web-locks/types.ts";

@@ -1,11 +1,9 @@
 /** Drives the session machine with a socket, a timer and two clocks, and gives its outputs to those who wait for them. */
 
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
-import { awakeClock, CHECK_MS, NEVER, type Ports } from "./clock.ts";
-import type { Client, ConnectOptions } from "./connect.ts";
-import { asyncDispose } from "./dispose.ts";
-import type { Attempt, IdempotentOptions } from "./idempotency-calls.ts";
-import { idempotent } from "./idempotent.ts";
+import type { Addition, AdditionCalls, Asked } from "./addition.ts";
+import { awakeClock, CHECK_MS, JUMP_MS, NEVER, type Ports } from "./clock.ts";
+import type { ConnectOptions } from "./connect.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
@@ -14,18 +12,18 @@ import type {
   KeyStatus,
   ListOptions,
   Lock,
-  LockSet,
   OnError,
   ReleaseResult,
 } from "./locks.ts";
+import { followPage } from "./page-life.ts";
 import { reporter } from "./report.ts";
-import { SessionIdempotency } from "./session-idempotency.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
-import type { Answer, Ask, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
+import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { addressOf } from "./url.ts";
-import { tryAcquire, withLock } from "./with-lock.ts";
+import { KeyWatch } from "./watch.ts";
+import { Watches } from "./watches.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MIN_UPTIME_MS = 5_000;
@@ -36,6 +34,9 @@ const CLOSE_MS = 1_000;
 /** Timers are not set further ahead than this, ms. */
 const TIMER_MAX_MS = 60_000;
 
+/** The pause before a watch is asked for again that the server could not serve, ms. */
+const WATCH_AGAIN_MS = 1_000;
+
 /** Who waits for an answer. */
 interface Call {
   resolve(value: never): void;
@@ -44,9 +45,11 @@ interface Call {
 
 type Claims = ReturnType<SessionMachine<Call>["claims"]>;
 
-export class SessionClient implements Client {
+export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   readonly ready: Promise<void>;
-  readonly idempotency: SessionIdempotency;
+  /** The calls of what was plugged in. */
+  readonly added: Added | undefined;
+  readonly watches: Watches;
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
@@ -59,23 +62,29 @@ export class SessionClient implements Client {
   /** When the timer goes off. */
   #timedAt = NEVER;
   #closing: Promise<void> | undefined;
+  #unfollow: (() => void) | undefined;
 
   /** `part`: of a space whose keys are spread. */
-  constructor(url: string, options: ConnectOptions, ports: Ports, part = 0) {
-    const { auth, space, grace = 0, meta, signal, onError, reconnect = {} } = options;
+  constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
+    const { auth, space, grace = 0, meta, user, signal, onError, reconnect = {} } = options;
     this.#onStatus = options.onStatus;
     this.#ports = ports;
     this.#now = awakeClock(ports);
     this.#onError = reporter(onError);
-    this.#machine = new SessionMachine({
-      space,
-      grace,
-      meta,
-      backoff: reconnect,
-      minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
-      connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
-      random: reconnect.random ?? ports.random,
-    });
+    this.#machine = new SessionMachine(
+      {
+        space,
+        grace,
+        meta,
+        user,
+        requeue: options.requeue,
+        backoff: reconnect,
+        minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
+        connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
+        random: reconnect.random ?? ports.random,
+      },
+      addition,
+    );
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space ?? "");
@@ -91,14 +100,21 @@ export class SessionClient implements Client {
         onError: this.#onError,
       },
     );
-    this.idempotency = new SessionIdempotency({
+    this.added = addition?.calls({
       ports,
       now: this.#now,
       onError: this.#onError,
       onLook: () => this.#step((machine, now) => machine.tick(now)),
-      begin: (begun, frame, give) => this.#wait(begun, (call, claims) => claims.begins.ask(call, frame), give),
       request: (frame) => this.#request(frame),
-      cancelBegin: (id) => this.#step((machine, now) => machine.claims(now).begins.withdraw(id)),
+      wait: (waiting, frame, timeout, give) =>
+        this.#wait(waiting, (call, claims) => claims.request(call, frame, timeout), give),
+      withdraw: (id) => this.#step((machine, now) => machine.claims(now).withdraw(id)),
+    });
+    this.watches = new Watches({
+      send: (frame) => this.#step((machine) => machine.watch(frame)),
+      later: (run) => ports.timer(WATCH_AGAIN_MS, run, true),
+      self: () => ({ session: this.session, user }),
+      onError: this.#onError,
     });
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
@@ -111,6 +127,12 @@ export class SessionClient implements Client {
     if (signal?.aborted === true) close();
     else {
       signal?.addEventListener("abort", close, { once: true });
+      if (ports.page !== undefined && options.pageLife !== "off") {
+        this.#unfollow = followPage(ports.page, {
+          leave: () => this.#step((machine, now) => machine.leave(now)),
+          wake: () => this.#step((machine, now) => machine.wake(now)),
+        });
+      }
       this.#step((machine, now) => machine.start(now));
     }
   }
@@ -170,18 +192,6 @@ export class SessionClient implements Client {
     });
   }
 
-  tryAcquire(key: string, options?: Omit<AcquireOptions, "timeout">): Promise<Lock | null> {
-    return tryAcquire(this, key, options);
-  }
-
-  withLock<T>(
-    keys: string | readonly string[],
-    work: (held: Lock & LockSet) => T | PromiseLike<T>,
-    options?: AcquireOptions,
-  ): Promise<T> {
-    return withLock(this, this.#now, keys, work, options);
-  }
-
   async extend(key: string, token: string, ttl: number): Promise<Extension> {
     return extensionOf(await this.#request<Extended>({ t: "extend", key, token, ttl }));
   }
@@ -190,16 +200,16 @@ export class SessionClient implements Client {
     return releaseOf(await this.#request<Released>({ t: "release", key, token }));
   }
 
+  async requestAccess(key: string, asks: Entry<Call>["asks"]): Promise<void> {
+    await this.#call((call, claims) => claims.requestAccess(call, key, asks));
+  }
+
   async status(key: string): Promise<KeyStatus> {
     return keyStatusOf(await this.#request<StatusFrame>({ t: "status", key }));
   }
 
-  async list(options: ListOptions = {}): Promise<KeyList> {
+  async list(options: ListOptions): Promise<KeyList> {
     return keyListOf(await this.#request<ListFrame>({ t: "list", ...options }));
-  }
-
-  idempotent<T>(key: string, options: IdempotentOptions, work: (attempt: Attempt) => T | PromiseLike<T>): Promise<T> {
-    return idempotent(this.idempotency, this.#onError, key, options, work);
   }
 
   close(): Promise<void> {
@@ -214,12 +224,8 @@ export class SessionClient implements Client {
     return this.#closing;
   }
 
-  [asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
-  #request<Told extends Answer>(frame: Exclude<Ask, { t: "acquire" | "begin" }>): Promise<Told> {
+  #request<Told extends Answer>(frame: Asked): Promise<Told> {
     return this.#call((call, claims) => claims.request(call, frame));
   }
 
@@ -240,6 +246,14 @@ export class SessionClient implements Client {
       extend: async (ttl) => extensionOf(await this.#call((call, claims) => claims.extend(call, hold, ttl))),
       release: async () => {
         await this.#call((call, claims) => claims.release(call, hold));
+      },
+      handTo: async (session) => {
+        await this.#call((call, claims) => claims.handTo(call, hold, session));
+      },
+      watch: (signal) => {
+        const watch = new KeyWatch(hold.key, signal);
+        watch.join(this.watches.start);
+        return watch;
       },
       onError: this.#onError,
     });
@@ -264,7 +278,7 @@ export class SessionClient implements Client {
     this.#timedAt = timedAt;
     this.#cancelTimer = this.#ports.timer(Math.max(0, Math.ceil(timedAt - now)), () => {
       this.#timedAt = NEVER;
-      this.#step((machine, time) => machine.tick(time));
+      this.#step((machine, time) => (time < timedAt + JUMP_MS ? machine.tick(time) : machine.wake(time)));
     });
   }
 
@@ -282,22 +296,20 @@ export class SessionClient implements Client {
         return output.call.resolve(output.frame as never);
       case "failed":
         return output.call.reject(output.error);
-      case "started":
-        return output.call.resolve(output as never);
-      case "started_unasked":
-        return this.idempotency.startedUnasked(output.frame);
-      case "attempt_lost":
-        return this.idempotency.attempts.lose(output.id, output.error);
-      case "attempts_lost":
-        return this.idempotency.attempts.loseAll(output.reason);
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
+      case "watched":
+        return this.watches.received(output.told);
       case "status":
+        this.watches.connection(output.status);
         // The first one is `connected` or `closed`; later ones settle nothing.
         this.#settleReady(output.error);
+        if (output.status === "closed") this.#unfollow?.();
         return queueMicrotask(() => this.#onStatus?.(output.status));
       case "trouble":
         return this.#onError(output.error, { where: output.where });
+      default:
+        return this.added?.heard(output);
     }
   }
 }

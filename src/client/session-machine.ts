@@ -9,17 +9,19 @@ import type { ClientFrame } from "../protocol/frames.ts";
 import { PROTOCOL_VERSION } from "../protocol/limits.ts";
 import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
 import { ACK, PING, PONG } from "../protocol/server-frames.ts";
+import type { Addition, AdditionCalls } from "./addition.ts";
 import { backoffMs, laterMs } from "./backoff.ts";
 import { ClaimTable } from "./claim-table.ts";
 import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { ConnectionStatus, Output, SessionSettings } from "./session-types.ts";
+import { isOfWatch, type WatchAsk, type WatchTold } from "./watches.ts";
 
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
-type ClaimCall = "acquire" | "begins" | "cancel" | "extend" | "release" | "request";
+type ClaimCall = "acquire" | "cancel" | "extend" | "handTo" | "release" | "request" | "requestAccess" | "withdraw";
 
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
@@ -38,6 +40,8 @@ export class SessionMachine<Call> {
   #openedAt = 0;
   /** Kept over a loss of the connection, to resume with. */
   #session: Welcome | undefined;
+  /** As told by the last welcome. */
+  #spread = 1;
   /** Without a connection: holdings are lost then. */
   #believedUntil = NEVER;
   #failures = 0;
@@ -45,9 +49,9 @@ export class SessionMachine<Call> {
   /** What the server said before it closed. */
   #complaint: string | undefined;
 
-  constructor(settings: SessionSettings) {
+  constructor(settings: SessionSettings, addition?: Addition<AdditionCalls>) {
     this.#settings = settings;
-    this.#claims = new ClaimTable(this.#heartbeat, (output) => this.#outputs.push(output));
+    this.#claims = new ClaimTable(this.#heartbeat, (output) => this.#outputs.push(output), addition);
   }
 
   /** The next thing to do. */
@@ -76,7 +80,7 @@ export class SessionMachine<Call> {
 
   /** Over how many parts the keys of the space are spread, once the server has said. */
   get spread(): number {
-    return this.#session?.spread ?? 1;
+    return this.#spread;
   }
 
   tick(now: number): void {
@@ -96,9 +100,9 @@ export class SessionMachine<Call> {
   opened(auth: string | undefined, now: number): void {
     this.tick(now);
     if (this.#state !== "connecting") return;
-    const { space, grace, meta } = this.#settings;
+    const { space, grace, meta, user } = this.#settings;
     const resume = this.#session && { session: this.#session.session, secret: this.#session.secret };
-    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, resume });
+    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, user, resume } as ClientFrame);
     this.#state = "greeting";
     this.#helloAt = now;
     this.#complaint = undefined;
@@ -136,6 +140,33 @@ export class SessionMachine<Call> {
     this.#end(new SessionClosedError());
   }
 
+  /** The page goes away: all is let go as with `close`, and nothing more is done until `wake`. */
+  leave(now: number): void {
+    this.tick(now);
+    if (this.#state === "closed") return;
+    const isGreeted = this.#state === "greeting" || this.#state === "open";
+    this.#session = undefined;
+    this.#believedUntil = NEVER;
+    const away = new UnavailableError("away", "the page went away while this waited");
+    this.#claims.sessionEnded(this.#settings.requeue === true ? undefined : away);
+    if (isGreeted) this.#send({ t: "bye" });
+    this.#outputs.push({ kind: "disconnect", code: CLOSE.normal });
+    this.#state = "idle";
+    this.#stateUntil = NEVER;
+    if (this.#status === "connected") this.#setStatus("reconnecting");
+  }
+
+  /** Something may have changed unseen: whatever is over is lost now, and the connection is made, or has to prove itself. */
+  wake(now: number): void {
+    this.tick(now);
+    if (this.#state === "open") {
+      this.#probe(now);
+    } else if (this.#state === "idle") {
+      this.#failures = 0;
+      this.start(now);
+    }
+  }
+
   // What callers want.
 
   /** All that can be asked in a session, as of now. */
@@ -144,11 +175,16 @@ export class SessionMachine<Call> {
     return this.#claims;
   }
 
+  /** About a watch. Without a connection nothing is sent: the next one asks anew. */
+  watch(frame: WatchAsk): void {
+    if (this.#state === "open") this.#send(frame as unknown as ClientFrame);
+  }
+
   // How it works.
 
   #dueAt(): number {
     if (this.#state === "closed") return NEVER;
-    if (this.#state === "open") return this.#heartbeat.deadAt;
+    if (this.#state === "open") return Math.min(this.#heartbeat.deadAt, this.#heartbeat.provenBy);
     return Math.min(this.#stateUntil, this.#believedUntil);
   }
 
@@ -162,9 +198,16 @@ export class SessionMachine<Call> {
       this.#state = "connecting";
       this.#stateUntil = now + this.#settings.connectTimeoutMs;
       this.#outputs.push({ kind: "connect" });
+    } else if (this.#state === "open" && now < this.#heartbeat.deadAt && this.#heartbeat.isLate(now)) {
+      this.#probe(now);
     } else if (now >= this.#dueAt()) {
       this.#giveUp(now);
     }
+  }
+
+  /** An ack that nobody was asked for costs the server nothing, and is evidence like any other. */
+  #probe(now: number): void {
+    if (this.#heartbeat.probed(now)) this.#outputs.push({ kind: "send", text: PONG });
   }
 
   /** The connection is dead, whatever the socket says. */
@@ -194,7 +237,10 @@ export class SessionMachine<Call> {
     else if (frame.t === "error") {
       this.#complaint = frame.detail;
       this.#trouble(errorOf(frame, ""));
-    } else if (this.#state === "open" && typeof frame.id === "string") this.#claims.received(frame);
+    } else if (this.#state === "open" && typeof frame.id === "string") {
+      if (isOfWatch(frame.id)) this.#outputs.push({ kind: "watched", told: frame as WatchTold });
+      else this.#claims.received(frame);
+    }
     this.tick(now);
   }
 
@@ -202,6 +248,7 @@ export class SessionMachine<Call> {
     if (this.#state !== "greeting") return;
     if (this.#session !== undefined && !welcome.resumed) this.#claims.sessionEnded();
     this.#session = welcome;
+    this.#spread = welcome.spread ?? 1;
     this.#state = "open";
     this.#openedAt = now;
     this.#believedUntil = NEVER;

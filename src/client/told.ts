@@ -3,8 +3,15 @@
 import type { HolderTold, KeyTold } from "../protocol/server-frames.ts";
 import type { Extension, Holder, KeyList, KeyStatus, ReleaseResult } from "./locks.ts";
 
-export function keyStatusOf({ key, status, holders, waiting, limit }: KeyTold): KeyStatus {
-  return { key, status, holders: holders.map(holderOf), waiting, ...(limit !== undefined && { limit }) };
+export function keyStatusOf({ key, status, holders, waiting, limit, queue }: KeyTold): KeyStatus {
+  return {
+    key,
+    status,
+    holders: holders.map(holderOf),
+    waiting,
+    ...(limit !== undefined && { limit }),
+    ...(queue && { queue }),
+  };
 }
 
 export function keyListOf({ keys, next }: { readonly keys: readonly KeyTold[]; readonly next?: string }): KeyList {

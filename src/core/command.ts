@@ -163,6 +163,8 @@ export interface List extends Asked {
   readonly prefix: string;
   readonly after?: string;
   readonly countMax: number;
+  /** Tell of each key who waits. */
+  readonly queue?: boolean;
   /** As in `Status`. */
   readonly of?: readonly string[];
 }

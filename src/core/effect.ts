@@ -172,6 +172,14 @@ export interface KeyStatus {
   readonly limit?: number;
   /** Of the sessions that were asked about, those that wait: each with the place of its first waiting claim, in queue order. Absent: none. */
   readonly places?: readonly Place[];
+  /** Those who wait, in their order, at most `QUEUE_TOLD_MAX`. Only in a list that asks for it. */
+  readonly queue?: readonly Waiting[];
+}
+
+export interface Waiting {
+  /** Absent for a caller without a session. */
+  readonly session?: string;
+  readonly mode: Mode;
 }
 
 export interface Place {

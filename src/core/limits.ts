@@ -34,6 +34,8 @@ export const DEFAULT_LIMITS: EngineLimits = {
 /** An ended claim is remembered max(2 × ttl, this), rounded up to a whole second of engine time. */
 export const MEMORY_MS = 60_000;
 
+/** Of each key in a list that tells who waits, the first so many. */
+export const QUEUE_TOLD_MAX = 100;
 /** So many of those who ask for a key are told of. */
 export const ASKS_TOLD_MAX = 100;
 

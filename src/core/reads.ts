@@ -2,9 +2,9 @@
 
 import type { Claim } from "./claim.ts";
 import type { List, Status } from "./command.ts";
-import type { Asking, Holder, KeyStatus, Place } from "./effect.ts";
+import type { Asking, Holder, KeyStatus, Place, Waiting } from "./effect.ts";
 import type { Latch } from "./latch.ts";
-import { ASKS_TOLD_MAX } from "./limits.ts";
+import { ASKS_TOLD_MAX, QUEUE_TOLD_MAX } from "./limits.ts";
 import type { AskRecord } from "./record.ts";
 import type { State } from "./state.ts";
 
@@ -24,7 +24,11 @@ export function list(state: State, command: List): void {
   }
   keys.sort();
   const of = new Set(command.of);
-  const page = keys.slice(0, countMax).map((key) => statusOf(state.latches.get(key) as Latch, of));
+  const page = keys.slice(0, countMax).map((key) => {
+    const latch = state.latches.get(key) as Latch;
+    const told = statusOf(latch, of);
+    return command.queue === true ? { ...told, queue: queueOf(latch) } : told;
+  });
   state.tell({
     kind: "list",
     to: command.from,
@@ -46,6 +50,15 @@ function statusOf(latch: Latch, of: ReadonlySet<string>): KeyStatus {
     ...(latch.asking === undefined ? undefined : { asks: asksOf(latch.asking) }),
     ...(places.length === 0 ? undefined : { places }),
   };
+}
+
+function queueOf(latch: Latch): Waiting[] {
+  const told: Waiting[] = [];
+  for (const { session, asked } of latch.queue) {
+    if (told.length === QUEUE_TOLD_MAX) break;
+    told.push({ ...(session === undefined ? undefined : { session }), mode: asked.mode });
+  }
+  return told;
 }
 
 /** Walks the queue until it has found them all. */

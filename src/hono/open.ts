@@ -1,14 +1,9 @@
 /** What comes before the handler: is this request new, a repeat, or neither? Whatever fails here fails before anything is done. */
 
 import type { Context } from "hono";
-import {
-  IdempotencyInProgressError,
-  IdempotencyMismatchError,
-  LimitError,
-  SessionClosedError,
-  UnavailableError,
-} from "../client/errors.ts";
+import { LimitError, SessionClosedError, UnavailableError } from "../client/errors.ts";
 import type { Begun, IdempotencyCalls } from "../client/idempotency-calls.ts";
+import { IdempotencyInProgressError, IdempotencyMismatchError } from "../client/idempotency-errors.ts";
 import { readUpTo } from "./bytes.ts";
 import { requestFingerprint } from "./fingerprint.ts";
 import { HEADER_KEY_BYTES_MAX, readHeaderKey, recordKey } from "./key.ts";

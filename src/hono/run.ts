@@ -2,8 +2,9 @@
 
 import type { Context, Next } from "hono";
 import { pause, systemPorts } from "../client/clock.ts";
-import { AttemptLostError, LatchkeyError } from "../client/errors.ts";
+import { LatchkeyError } from "../client/errors.ts";
 import type { IdempotencyCalls, Started } from "../client/idempotency-calls.ts";
+import { AttemptLostError } from "../client/idempotency-errors.ts";
 import { readUpTo, streamOf } from "./bytes.ts";
 import { RESULT_BYTES_MAX } from "../protocol/limits.ts";
 import { type Answer, encodeAnswer, ENVELOPE_TYPE } from "./envelope.ts";

@@ -44,8 +44,8 @@ export function commandOf(frame: LockFrame, from: string, keys: KeyNames, mint: 
     case "status":
       return { kind: "status", from, request, key: keys.inward(frame.key) };
     case "list": {
-      const { prefix = "", after, count: countMax = LIST_COUNT_DEFAULT } = frame;
-      const list = { kind: "list", from, request, prefix: keys.inward(prefix), countMax } as const;
+      const { prefix = "", after, count: countMax = LIST_COUNT_DEFAULT, queue = false } = frame;
+      const list = { kind: "list", from, request, prefix: keys.inward(prefix), countMax, queue } as const;
       return after === undefined ? list : { ...list, after: keys.inward(after) };
     }
     case "revoke":

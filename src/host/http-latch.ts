@@ -144,7 +144,8 @@ async function listKeys(call: Call, parts: HostParts): Promise<Response> {
   if (countMax < 1 || countMax > LIST_COUNT_MAX) {
     return problem("bad_request", `count must be a whole number from 1 to ${LIST_COUNT_MAX}`);
   }
-  const list = { kind: "list", ...asking(call, parts), prefix: parts.keys.inward(prefix), countMax } as const;
+  const queue = query.get("queue") === "true";
+  const list = { kind: "list", ...asking(call, parts), prefix: parts.keys.inward(prefix), countMax, queue } as const;
   const command = after === null ? list : { ...list, after: parts.keys.inward(after) };
   const answer = await onBoard(call, parts, (board) => board.calls.ask(command));
   if (answer instanceof Response) return answer;

@@ -88,13 +88,14 @@ export class Wire {
   }
 
   key(status: KeyStatus): KeyTold {
-    const { holders, waiting, limit } = status;
+    const { holders, waiting, limit, queue } = status;
     return {
       key: this.#keys.outward(status.key),
       status: holders.length > 0 ? "held" : "free",
       holders: holders.map((holder) => this.#holder(holder)),
       waiting,
       ...(limit === undefined ? undefined : { limit }),
+      ...(queue === undefined ? undefined : { queue }),
     };
   }
 

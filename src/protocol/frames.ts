@@ -90,6 +90,7 @@ export const ClientFrame = v.variant("t", [
     prefix: v.optional(key),
     after: v.optional(key),
     count: v.optional(whole("count", 1, LIST_COUNT_MAX)),
+    queue: v.optional(flag("queue")),
   }),
   v.object({ t: v.literal("revoke"), id: request, key, message: v.optional(message) }),
   v.object({ t: v.literal("revoke_session"), id: request, session, message: v.optional(message) }),

@@ -142,6 +142,8 @@ export interface KeyTold {
   readonly waiting: number;
   /** Set for a semaphore. */
   readonly limit?: number;
+  /** The first of those who wait, in their order, where it was asked for. */
+  readonly queue?: readonly { readonly session?: string; readonly mode: Mode }[];
 }
 
 export interface StatusFrame extends KeyTold {

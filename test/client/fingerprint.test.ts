@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../src/client/fingerprint.ts";
-import { fingerprintOf } from "../../src/client/index.ts";
+import { fingerprintOf } from "../../src/client/idempotency.ts";
 
 describe("a fingerprint", () => {
   test.each([

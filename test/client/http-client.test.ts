@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
   AccessDeniedError,
-  type HttpAcquireOptions,
   LimitError,
   type Lock,
   LockLostError,
@@ -9,6 +8,7 @@ import {
   RefusedError,
   UnavailableError,
 } from "../../src/client/index.ts";
+import type { HttpAcquireOptions } from "../../src/client/http.ts";
 import { acquired, type ScriptedHttp, scriptedHttp } from "./support/scripted-http.ts";
 import { outcome, settle } from "./support/virtual-time.ts";
 

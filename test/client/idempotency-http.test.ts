@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { RefusedError, UnavailableError } from "../../src/client/index.ts";
 import {
   AttemptLostError,
   type BeginOptions,
   IdempotencyInProgressError,
   IdempotencyMismatchError,
-  RefusedError,
   type Started,
-  UnavailableError,
-} from "../../src/client/index.ts";
+} from "../../src/client/idempotency.ts";
 import { type ScriptedHttp, scriptedHttp } from "./support/scripted-http.ts";
 import { outcome, settle } from "./support/virtual-time.ts";
 

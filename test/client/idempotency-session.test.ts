@@ -1,13 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { RefusedError, UnavailableError } from "../../src/client/index.ts";
 import {
   AttemptLostError,
   IdempotencyInProgressError,
   IdempotencyMismatchError,
   type BeginOptions,
-  RefusedError,
   type Started,
-  UnavailableError,
-} from "../../src/client/index.ts";
+} from "../../src/client/idempotency.ts";
 import type { StartedFrame } from "../../src/protocol/idempotency-told.ts";
 import { beat, connected, greet, type Scripted, welcome } from "./support/scripted-server.ts";
 import { outcome, settle } from "./support/virtual-time.ts";

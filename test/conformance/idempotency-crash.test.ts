@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { connect, httpClient, LatchkeyError } from "../../src/client/index.ts";
+import { LatchkeyError } from "../../src/client/index.ts";
+import { httpClient } from "../../src/client/http.ts";
+import { connect } from "../../src/client/idempotency.ts";
 import { Random } from "../simulation/random.ts";
 import { Caller, type Answer } from "./caller.ts";
 import { RUNTIMES, workers } from "./runtimes.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { AttemptLostError, connect, httpClient } from "../../src/client/index.ts";
+import { httpClient } from "../../src/client/http.ts";
+import { AttemptLostError, connect } from "../../src/client/idempotency.ts";
 import { Caller, type Answer } from "./caller.ts";
 import { figure } from "./figures.ts";
 import { keepSecret } from "./secrets.ts";

@@ -1,7 +1,8 @@
 import { createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { serve } from "../../runtimes/node.ts";
-import { type Client, connect, httpClient } from "../../src/client/index.ts";
+import { httpClient } from "../../src/client/http.ts";
+import { type IdempotentClient, connect } from "../../src/client/idempotency.ts";
 import { fleet } from "../../src/embedded-fleet.ts";
 import type { RunningServer } from "../../src/options.ts";
 import { type Place, PLACES, startPlace } from "./support/places.ts";
@@ -33,7 +34,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
     await place?.[Symbol.asyncDispose]();
   });
 
-  function session(server: number, options: Parameters<typeof connect>[1] = {}): Client {
+  function session(server: number, options: Parameters<typeof connect>[1] = {}): IdempotentClient {
     const client = connect(servers[server]!.url.replace("http", "ws"), { onError: () => undefined, ...options });
     onTestFinished(() => client.close());
     return client;

@@ -4,12 +4,12 @@ import { HTTPException } from "hono/http-exception";
 import { describe, expect, test, vi } from "vitest";
 import {
   AccessDeniedError,
-  IdempotencyInProgressError,
   LimitError,
   RefusedError,
   SessionClosedError,
   UnavailableError,
 } from "../../src/client/index.ts";
+import { IdempotencyInProgressError } from "../../src/client/idempotency.ts";
 import { idempotency, type IdempotencyOptions, type IdempotencyVariables } from "../../src/hono/index.ts";
 import { CallsInMemory } from "./support/calls-in-memory.ts";
 

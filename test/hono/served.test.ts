@@ -3,7 +3,8 @@
 import { join } from "node:path";
 import { type Context, Hono } from "hono";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { connect, httpClient, type IdempotencyCalls } from "../../src/client/index.ts";
+import { httpClient } from "../../src/client/http.ts";
+import { connect, type IdempotencyCalls } from "../../src/client/idempotency.ts";
 import { idempotency, type IdempotencyOptions, type IdempotencyVariables } from "../../src/hono/index.ts";
 import type { EmbeddedServer } from "../runtimes/runtime.ts";
 import { runtimeUnderTest } from "../runtimes/runtime.ts";

@@ -44,6 +44,7 @@ export class Coverage {
         return;
       case "list":
         if (effect.more) this.add("list goes on");
+        if (effect.keys.some(({ queue = [] }) => queue.length > 0)) this.add("list with a queue");
         if (effect.keys.some(({ asks }) => asks !== undefined)) this.add("asks listed");
         return;
       case "opened":

@@ -138,6 +138,7 @@ export class Deeds {
           prefix,
           ...after,
           countMax: random.pick([1, 2, 100]),
+          ...(random.chance(0.5) && { queue: true }),
           ...this.#of(),
         };
       }

@@ -1,6 +1,6 @@
 import type { Acquire } from "../../src/core/command.ts";
-import type { Asking, By, ClaimSnapshot, Holder, KeyStatus, Place } from "../../src/core/effect.ts";
-import { ASKS_TOLD_MAX, MEMORY_MS } from "../../src/core/limits.ts";
+import type { Asking, By, ClaimSnapshot, Holder, KeyStatus, Place, Waiting } from "../../src/core/effect.ts";
+import { ASKS_TOLD_MAX, MEMORY_MS, QUEUE_TOLD_MAX } from "../../src/core/limits.ts";
 import type { ClaimRecord, SessionRecord } from "../../src/core/record.ts";
 
 /** A claim as the model sees it: what a store knows, and what only the process knows. Never changed, only replaced. */
@@ -147,6 +147,14 @@ export class ModelSpace {
   #places(key: string): Place[] {
     const places = this.queue(key).map(({ session = "" }, i) => ({ session, position: i + 1 }));
     return places.filter(({ session }, i) => places.findIndex((other) => other.session === session) === i);
+  }
+
+  queueTold(key: string): Waiting[] {
+    const all = this.queue(key).map(({ session, asked: { mode } }) => ({
+      ...(session !== undefined && { session }),
+      mode,
+    }));
+    return all.slice(0, QUEUE_TOLD_MAX);
   }
 
   /** Who waits for a key and asks for it, in order of arrival. */

@@ -350,7 +350,10 @@ export class Model {
       .liveKeys()
       .filter((key) => key.startsWith(prefix) && (after === undefined || key > after))
       .sort();
-    const shown = keys.slice(0, countMax).map((key) => this.space.status(key, of));
+    const shown = keys.slice(0, countMax).map((key) => ({
+      ...this.space.status(key, of),
+      ...(command.queue && { queue: this.space.queueTold(key) }),
+    }));
     this.#life.tell({ kind: "list", ...addressOf(command), keys: shown, more: keys.length > countMax });
   }
 

@@ -257,6 +257,7 @@ function expectedCoverage(): Record<string, number> {
     "ended again": 1000,
     "ended by another": 1000,
     "list goes on": 50,
+    "list with a queue": 50,
     "asks shown": 500,
     "asks listed": 20,
     "handed over": 1000,

@@ -1,7 +1,8 @@
 /** A space over several objects, behind one URL and one client. */
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connect, httpClient } from "../../src/client/index.ts";
+import { httpClient } from "../../src/client/http.ts";
+import { connect } from "../../src/client/idempotency.ts";
 import { partOf } from "../../src/protocol/spread.ts";
 import { Caller } from "../conformance/caller.ts";
 import { workers } from "../conformance/runtimes.ts";

@@ -1,6 +1,6 @@
 /** Lua: what an operator asks and does: who holds what, and out with them. */
 
-import { ASKS_TOLD_MAX } from "../../core/limits.ts";
+import { ASKS_TOLD_MAX, QUEUE_TOLD_MAX } from "../../core/limits.ts";
 
 export const READS: string = String.raw`
 function LOCKS.revoke_key(command)
@@ -41,6 +41,17 @@ local function placesOf(key, of, waiting)
   return places[1] and places or nil
 end
 
+-- The first of those who wait.
+local function queueTold(key)
+  local waiting = {}
+  for i, id in ipairs(call('ZRANGE', queueOf(key), 0, ${QUEUE_TOLD_MAX} - 1)) do
+    local claim = claimOf(id)
+    local owner = claim.owner and sessionOf(claim.owner)
+    waiting[i] = json({ session = owner and owner.id, mode = claim.asked.mode })
+  end
+  return listOf(waiting)
+end
+
 local function statusOf(key, told, of)
   local holders = {}
   for i, id in ipairs(call('ZRANGE', holdersOf(key), 0, -1)) do holders[i] = holderOf(id) end
@@ -67,7 +78,9 @@ function LOCKS.list(command)
   -- No text has a byte that is 255.
   local keys = call('ZRANGEBYLEX', KEYSET, from, prefix == '' and '+' or '(' .. prefix .. '\255', 'LIMIT', 0, command.countMax + 1)
   local page = {}
-  for i = 1, math.min(#keys, command.countMax) do page[i] = json(statusOf(keys[i], {}, command.of)) end
+  for i = 1, math.min(#keys, command.countMax) do
+    page[i] = json(statusOf(keys[i], { queue = command.queue and queueTold(keys[i]) or nil }, command.of))
+  end
   answer({
     kind = 'list', to = command.from, request = command.request, keys = listOf(page), more = #keys > command.countMax,
   })

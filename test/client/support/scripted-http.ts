@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type HttpClient, httpClient, type HttpOptions } from "../../../src/client/index.ts";
+import { type HttpClient, httpClient, type HttpOptions } from "../../../src/client/http.ts";
 import { PROBLEMS, type ProblemCode } from "../../../src/protocol/problems.ts";
 import { settle, VirtualTime } from "./virtual-time.ts";
 

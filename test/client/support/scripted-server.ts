@@ -1,5 +1,7 @@
 import { expect } from "vitest";
-import { type Client, connect, type ConnectOptions, type Lock } from "../../../src/client/index.ts";
+import type { ConnectOptions, Lock } from "../../../src/client/index.ts";
+import { type IdempotentClient, connect } from "../../../src/client/idempotency.ts";
+import type { Ports } from "../../../src/client/clock.ts";
 import type { ClaimTold, ServerFrame, Welcome } from "../../../src/protocol/server-frames.ts";
 import { settle, VirtualTime } from "./virtual-time.ts";
 
@@ -75,7 +77,7 @@ export class FarEnd {
 
 export interface Scripted {
   readonly time: VirtualTime;
-  readonly client: Client;
+  readonly client: IdempotentClient;
   readonly errors: { readonly error: unknown; readonly where: string }[];
   readonly statuses: string[];
   readonly ends: FarEnd[];
@@ -84,8 +86,12 @@ export interface Scripted {
 }
 
 /** A client whose server is the test. It has begun to connect. */
-export async function scripted(options: ConnectOptions = {}, url = "https://latchkey.test"): Promise<Scripted> {
-  const time = new VirtualTime();
+export async function scripted(
+  options: ConnectOptions = {},
+  url = "https://latchkey.test",
+  page?: Ports["page"],
+): Promise<Scripted> {
+  const time = Object.assign(new VirtualTime(), { page });
   const ends: FarEnd[] = [];
   const errors: { error: unknown; where: string }[] = [];
   const statuses: string[] = [];
@@ -145,7 +151,7 @@ export async function greet({ end }: Scripted, members: Partial<Welcome> = {}): 
 export async function held(
   server: Scripted,
   key: string,
-  options: Parameters<Client["acquire"]>[1] = {},
+  options: Parameters<IdempotentClient["acquire"]>[1] = {},
   granted: Partial<Extract<ServerFrame, { t: "granted" }>> = {},
 ): Promise<Lock & { readonly id: string }> {
   const acquiring = server.client.acquire(key, options);

@@ -7,7 +7,7 @@ import {
   type IdempotencyCalls,
   IdempotencyInProgressError,
   IdempotencyMismatchError,
-} from "../../../src/client/index.ts";
+} from "../../../src/client/idempotency.ts";
 
 interface Running {
   readonly attempt: string;

@@ -1,7 +1,7 @@
 import { env, exports } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { latchkey } from "../../../runtimes/workers.ts";
-import { AttemptLostError, IdempotencyInProgressError } from "../../../src/client/index.ts";
+import { AttemptLostError, IdempotencyInProgressError } from "../../../src/client/idempotency.ts";
 import { type Session, World } from "./world.ts";
 
 const BYTES = Uint8Array.from({ length: 256 }, (_, i) => i);

@@ -1,0 +1,71 @@
+/**
+ * The sessions of a client whose space is spread over several parts, each opened when one of its keys is asked for first. Few
+ * spaces are, so this is loaded when a server says so.
+ */
+
+import { LIST_COUNT_DEFAULT } from "../protocol/limits.ts";
+import { partOf } from "../protocol/spread.ts";
+import type { AdditionCalls } from "./addition.ts";
+import type { KeyList, ListOptions } from "./locks.ts";
+import type { SessionClient } from "./session-client.ts";
+import type { ConnectionStatus } from "./session-types.ts";
+import type { What } from "./watch.ts";
+
+/** From the best to the worst: the client is as well off as its worst session. */
+const STATUSES: readonly ConnectionStatus[] = ["connected", "connecting", "reconnecting", "closed"];
+
+export class Parts<Added extends AdditionCalls> {
+  readonly #open: (part: number) => SessionClient<Added>;
+  readonly #sessions: Map<number, SessionClient<Added>>;
+  readonly #spread: number;
+  #isClosed = false;
+
+  constructor(first: SessionClient<Added>, open: (part: number) => SessionClient<Added>) {
+    this.#open = open;
+    this.#spread = first.spread;
+    this.#sessions = new Map([[0, first]]);
+  }
+
+  get connection(): ConnectionStatus {
+    const worst = Math.max(...[...this.#sessions.values()].map(({ connection }) => STATUSES.indexOf(connection)));
+    return STATUSES[worst] ?? "closed";
+  }
+
+  of(key: string): SessionClient<Added> {
+    return this.#session(partOf(key, this.#spread));
+  }
+
+  /** Those that tell of it. */
+  watchedBy(what: What): readonly SessionClient<Added>[] {
+    return "key" in what ? [this.of(what.key)] : this.#all();
+  }
+
+  /** The pages of all parts make one: the first of all of them are the first of the space. */
+  async list(options: ListOptions): Promise<KeyList> {
+    const pages = await Promise.all(this.#all().map((session) => session.list(options)));
+    const all = pages.flatMap(({ keys }) => keys).sort((a, b) => (a.key < b.key ? -1 : 1));
+    const keys = all.slice(0, options.count ?? LIST_COUNT_DEFAULT);
+    const last = keys.at(-1);
+    const goesOn = all.length > keys.length || pages.some(({ next }) => next !== undefined);
+    return goesOn && last !== undefined ? { keys, next: last.key } : { keys };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+  }
+
+  #all(): SessionClient<Added>[] {
+    return Array.from({ length: this.#spread }, (_, part) => this.#session(part));
+  }
+
+  #session(part: number): SessionClient<Added> {
+    const known = this.#sessions.get(part);
+    if (known !== undefined) return known;
+    const session = this.#open(part);
+    this.#sessions.set(part, session);
+    // A part that is asked for after the end has its end too.
+    if (this.#isClosed) session.close().catch(() => undefined);
+    return session;
+  }
+}
