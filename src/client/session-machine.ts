@@ -21,7 +21,7 @@ import { isOfWatch, type WatchAsk, type WatchTold } from "./watches.ts";
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
-type ClaimCall = "acquire" | "cancel" | "extend" | "handTo" | "release" | "request" | "requestAccess" | "withdraw";
+type ClaimCall = "acquire" | "cancel" | "extend" | "release" | "request" | "requestAccess" | "withdraw";
 
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
