@@ -2,7 +2,7 @@
 export const TEST_FOLDERS = {
   unit: ["core", "protocol", "host", "stores", "client", "claim-store", "hono", "cli", "runtimes", "bench"],
   simulation: ["simulation"],
-  conformance: ["conformance"],
+  conformance: ["conformance", "web-locks"],
   processes: ["stand-ins", "load-generators"],
   fleet: ["fleet"],
   "fleet-servers": ["fleet-servers"],

@@ -55,7 +55,7 @@ const steps: readonly Step[] = [
     tests: "workers-inside",
     alone: true,
   },
-  { name: "browser", run: [vitest("node", "browser")], tests: "browser", alone: true },
+  { name: "browser", run: [`${vitest("node", "browser")} --no-file-parallelism`], tests: "browser", alone: true },
   // Counts and violations, never times: whether a benchmark still measures what it says.
   { name: "bench", run: ["node bench/main.ts --quick"], alone: true },
   { name: "docs", run: [vitest("node", "docs")], tests: "docs", alone: true },

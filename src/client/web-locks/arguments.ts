@@ -39,7 +39,7 @@ export function wishOf(args: readonly unknown[]): Wish {
 
 /** What `String` does, save that a symbol is an error. */
 function textOf(value: unknown): string {
-  return `${value as string}`;
+  return "".concat(value as string);
 }
 
 function modeOf(value: unknown): Mode {

@@ -22,46 +22,42 @@ interface Served {
 const PAGES = new URL("../pages/", import.meta.url);
 
 export class Site implements AsyncDisposable {
-  readonly url: string;
   readonly latchkey: Latchkey;
+  /** Method and path of every request so far, WebSockets excepted. */
+  readonly requests: string[] = [];
   readonly #server: Server;
-  readonly #connections: ReadonlySet<Socket>;
-  readonly #served: Map<string, Served>;
+  readonly #connections = new Set<Socket>();
+  readonly #served = new Map<string, Served>();
 
-  private constructor(
-    server: Server,
-    latchkey: Latchkey,
-    connections: ReadonlySet<Socket>,
-    served: Map<string, Served>,
-  ) {
-    this.#server = server;
-    this.latchkey = latchkey;
-    this.#connections = connections;
-    this.#served = served;
-    // A name and not a number only so that it reads well: both are secure contexts.
-    this.url = `http://localhost:${(server.address() as AddressInfo).port}`;
-  }
-
-  static async start(options: LatchkeyOptions = {}): Promise<Site> {
+  private constructor(options: LatchkeyOptions) {
     const latchkey = createLatchkey(options);
-    const connections = new Set<Socket>();
-    const served = new Map<string, Served>();
-    const server = createServer((incoming, outgoing) => {
+    this.latchkey = latchkey;
+    this.#server = createServer((incoming, outgoing) => {
+      const path = incoming.url ?? "/";
+      this.requests.push(`${incoming.method} ${path}`);
       if (latchkey.request(incoming, outgoing)) return;
-      const { pathname } = new URL(incoming.url ?? "/", "http://localhost");
-      const found = served.get(pathname);
+      const found = this.#served.get(new URL(path, this.url).pathname);
       outgoing.writeHead(found === undefined ? 404 : 200, { "content-type": found?.type ?? "text/plain" });
       outgoing.end(found?.text);
     });
-    server.on("upgrade", (incoming, connection: Socket, head) => {
+    this.#server.on("upgrade", (incoming, connection: Socket, head) => {
       if (!latchkey.upgrade(incoming, connection, head)) connection.destroy();
     });
-    server.on("connection", (connection: Socket) => {
-      connections.add(connection);
-      connection.once("close", () => connections.delete(connection));
+    this.#server.on("connection", (connection: Socket) => {
+      this.#connections.add(connection);
+      connection.once("close", () => this.#connections.delete(connection));
     });
-    await once(server.listen(0, "localhost"), "listening");
-    return new Site(server, latchkey, connections, served);
+  }
+
+  static async start(options: LatchkeyOptions = {}): Promise<Site> {
+    const site = new Site(options);
+    await once(site.#server.listen(0, "localhost"), "listening");
+    return site;
+  }
+
+  /** A secure context, as every page from this machine is. */
+  get url(): string {
+    return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /**
@@ -83,9 +79,20 @@ export class Site implements AsyncDisposable {
     return this.url + path;
   }
 
-  /** Cuts every connection, as a network that breaks does. */
+  /** Breaks every connection, and both ends know. */
   cut(): void {
     for (const connection of this.#connections) connection.destroy();
+  }
+
+  /** Nothing that comes in on the present connections is heard any more, and they look open all the while, until they are cut. */
+  deafen(): Disposable {
+    const connections = [...this.#connections];
+    for (const connection of connections) connection.pause();
+    return {
+      [Symbol.dispose]: () => {
+        for (const connection of connections) connection.destroy();
+      },
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
