@@ -193,6 +193,8 @@ export class ClaimTable<Call> {
       case "refused":
         return this.#refused(frame, entry);
       case "revoked":
+      case "state":
+      case "unwatched":
         return;
       case "extended":
       case "released":
