@@ -64,7 +64,7 @@ for (const kind of [chromium, firefox]) {
 
     describe("client.locks", () => {
       for (const { name } of CASES) {
-        test(name, async () => {
+        test(`${name}`, async () => {
           expect(await tab.call("run", name, false)).toBe("");
         });
       }
@@ -83,7 +83,7 @@ for (const kind of [chromium, firefox]) {
       });
 
       for (const { name } of common) {
-        test(name, async () => {
+        test(`${name}`, async () => {
           const wrong = (await results).get(name);
           const deviation = DEVIATIONS[kind.name][name];
           if (deviation === undefined) expect(wrong).toBe("");
