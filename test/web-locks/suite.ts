@@ -14,7 +14,7 @@ import { snapshotCases } from "./snapshots.ts";
 import { stealCases } from "./steals.ts";
 import type { Case } from "./trial.ts";
 
-export { type Case, type Manager, type Managers, type Need, runCase } from "./trial.ts";
+export { type Case, type Manager, type Managers, runCase } from "./trial.ts";
 
 export const CASES: readonly Case[] = [
   ...argumentCases,

@@ -54,12 +54,12 @@ export interface Managers {
 const CASE_MS = 10_000;
 let names = 0;
 
-/** Rejects when the case fails, or does not come to an end. Whatever it holds is let go. */
-export async function runCase(one: Case, managers: Managers): Promise<void> {
+/** Rejects when the case fails, or does not come to an end in time. Whatever it holds is let go. */
+export async function runCase(one: Case, managers: Managers, timeMs: number = CASE_MS): Promise<void> {
   const trial = new Trial(managers);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("the case did not come to an end")), CASE_MS);
+    timer = setTimeout(() => reject(new Error("the case did not come to an end")), timeMs);
   });
   try {
     await Promise.race([one.run(trial), late]);
