@@ -28,6 +28,8 @@ export interface FleetCall {
   readonly read: number;
   /** Set until a first answer has come: the process becomes known. Others must know it. */
   readonly join?: FleetJoin;
+  /** Somebody here watches: the keys that calls change are published on the space's own channel, from this call on for the length of a lease. */
+  readonly watch?: true;
   /** The process goes, after these commands: as if its lease ended now. */
   readonly leave?: true;
   /** Redis' own clock, unless given (tests). Never runs backwards. Then nothing is left to Redis' own expiry either. */
@@ -81,6 +83,8 @@ export interface FleetAnswer {
   readonly nextDeadline: number;
   /** Another one than before: Redis has lost everything. */
   readonly epoch: string;
+  /** The number of the latest keys that were published; absent: nobody watches. */
+  readonly touches?: number;
 }
 
 export interface Letter {
@@ -92,6 +96,12 @@ export interface Letter {
 export interface Wake {
   readonly process: string;
   readonly letter?: Letter;
+}
+
+/** What is published on a space's own channel. Without `keys`: too many to be named. */
+export interface Touched {
+  readonly number: number;
+  readonly keys: ReadonlySet<string> | undefined;
 }
 
 export interface ScriptArguments {
@@ -111,10 +121,11 @@ export function encodeLimits(limits: FleetSettings["limits"]): string {
  * since the script reads it faster so; what few have is JSON, or empty.
  */
 export function encodeCall(prefix: string, call: FleetCall, limits: string): ScriptArguments {
-  const { process, batch, read, join, leave, now, commands, settings = {} } = call;
+  const { process, batch, read, join, watch, leave, now, commands, settings = {} } = call;
   const { leaseMs = FLEET_DEFAULTS.leaseMs, limits: _limits, ...others } = settings;
-  const isPlain = join === undefined && leave === undefined && now === undefined && isUsual(others);
-  const extras = isPlain ? "" : encodeJson({ join, leave, now, ...others });
+  const isPlain =
+    join === undefined && watch === undefined && leave === undefined && now === undefined && isUsual(others);
+  const extras = isPlain ? "" : encodeJson({ join, watch, leave, now, ...others });
   const head = [process, `${batch}`, `${read}`, `${leaseMs}`, limits, extras];
   return { keys: [spaceKey(prefix, call.space)], args: [...head, ...commands.map(encodeCommand)] };
 }
@@ -124,10 +135,18 @@ export function spaceKey(prefix: string, space: string): string {
   return `${prefix}{${space}}`;
 }
 
+/** Where the keys are published that calls change. */
+export function touchedChannel(prefix: string, space: string): string {
+  return `${spaceKey(prefix, space)}:touched`;
+}
+
 /** Throws on anything but an answer of the script. */
 export function decodeAnswer(reply: unknown): FleetAnswer {
   if (typeof reply !== "string") throw new TypeError("the script's answer is no text");
-  const { standing, served, last, letters, now, next, epoch } = decodeParsed(JSON.parse(reply) as RawAnswer, reply);
+  const { standing, served, last, letters, now, next, epoch, touches } = decodeParsed(
+    JSON.parse(reply) as RawAnswer,
+    reply,
+  );
   const first = last - letters.length + 1;
   return {
     standing,
@@ -136,7 +155,13 @@ export function decodeAnswer(reply: unknown): FleetAnswer {
     serverNow: now,
     nextDeadline: next ?? Number.POSITIVE_INFINITY,
     epoch,
+    ...(touches === undefined ? undefined : { touches }),
   };
+}
+
+export function decodeTouched(message: string): Touched {
+  const { number, keys } = decodeParsed(JSON.parse(message) as RawTouched, message);
+  return { number, keys: keys && new Set(keys) };
 }
 
 export function decodeWake(message: string): Wake {
@@ -152,6 +177,12 @@ interface RawAnswer {
   readonly now: number;
   readonly next?: number;
   readonly epoch: string;
+  readonly touches?: number;
+}
+
+interface RawTouched {
+  readonly number: number;
+  readonly keys?: readonly string[];
 }
 
 interface RawWake {

@@ -53,6 +53,7 @@ function LOCKS.acquire(command, raw)
   end
   call('ZADD', queueOf(key), claim.id, claim.id)
   if command.timeoutMs then setClaimDeadline(claim, now + command.timeoutMs) end
+  noteChanged(key)
   save(claim)
   watch(claim)
   tellQueued(claim)

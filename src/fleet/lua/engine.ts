@@ -37,13 +37,16 @@ local function leave()
   step({ kind = 'tick' })
 end
 
-local function saveAll()
+-- What the call has brought about is told, and written.
+local function finishCall()
+  sendLetters()
+  publishTouched()
   saveClaims()
   if openedLedger then openedLedger.saveBegins() end
 end
 
 return {
-  step = step, serveDue = serveDue, forgetSome = forgetSome, leave = leave, ownLetter = ownLetter, sendLetters = sendLetters,
-  saveAll = saveAll, idle = idle,
+  step = step, serveDue = serveDue, forgetSome = forgetSome, leave = leave, ownLetter = ownLetter,
+  finishCall = finishCall, idle = idle,
 }
 `;

@@ -85,8 +85,7 @@ if own then
 end
 if isLeaving then engine().leave() end
 if openedEngine then
-  openedEngine.sendLetters()
-  openedEngine.saveAll()
+  openedEngine.finishCall()
   if isLeaving and not extras.now then openedEngine.idle().expireIfIdle() end
 end
 saveSpace()
@@ -94,5 +93,6 @@ saveSpace()
 local next = nextDeadline()
 return '{"standing":"' .. (own and 'known' or 'unknown') .. '","served":' .. (own and own.served or 0)
   .. ',"last":' .. (own and num(own.letter) or '0') .. ',"letters":[' .. table.concat(texts, ',') .. ']'
-  .. ',"now":' .. num(now) .. (next and ',"next":' .. num(next) or '') .. ',"epoch":"' .. space.epoch .. '"}'
+  .. ',"now":' .. num(now) .. (next and ',"next":' .. num(next) or '')
+  .. (extras.watch and ',"touches":' .. num(space.touches or 0) or '') .. ',"epoch":"' .. space.epoch .. '"}'
 `;

@@ -56,6 +56,7 @@ local function reenter(command)
   if claim.deadline and command.ttlMs and now + command.ttlMs > claim.deadline then
     claim.ttlMs = command.ttlMs
     setClaimDeadline(claim, now + command.ttlMs)
+    noteChanged(command.key)
   end
   save(claim)
   tellGranted(me, claim, command.from, command.request, true, claim.depth)

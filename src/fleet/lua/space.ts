@@ -38,6 +38,7 @@ end
 -- remembered: how many that ended. forgetAt: nothing is to be forgotten before it.
 local NUMBERS = {
   'now', 'serial', 'ends', 'remembered', 'forgetAt', 'callers', 'orders', 'begins', 'pending', 'quarantine', 'idle',
+  'watched', 'touches',
 }
 
 local function beginSpace()
@@ -64,6 +65,11 @@ local function loadSpace()
   if space.now and space.now > now then now = space.now end
   space.forgottenBy = space.now or now
   space.now = now
+  if extras.watch then space.watched = now + leaseMs
+  elseif space.watched and space.watched <= now then
+    space.watched, space.touches = nil, nil
+    call('HDEL', base, 'watched', 'touches')
+  end
   if not space.epoch then beginSpace() end
 end
 

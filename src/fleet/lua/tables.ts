@@ -32,6 +32,13 @@ local function nextSerial()
   return serial
 end
 
+-- Keys of which a status may say something else after this call; noted only while somebody watches.
+local changedKeys = {}
+
+local function noteChanged(key)
+  if space.watched then changedKeys[key] = true end
+end
+
 local function isQuarantined()
   return space.quarantine ~= nil and now < space.quarantine
 end
