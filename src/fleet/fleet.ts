@@ -5,6 +5,7 @@ import type { Clock, Mint } from "../host/ports.ts";
 import { SPACE_DEFAULT } from "../protocol/names.ts";
 import { type Connector, inTime, type Subscription } from "./connector.ts";
 import { FleetError } from "./error.ts";
+import { frees, SCRIPT_THAT_FREES } from "./full.ts";
 import { SCRIPT } from "./lua/index.ts";
 import { FLEET_LIMITS, LEASE_DEFAULT_MS, pollMs } from "./limits.ts";
 import {
@@ -14,6 +15,7 @@ import {
   encodeLimits,
   type FleetAnswer,
   type FleetCall,
+  type ScriptArguments,
   touchedChannel,
 } from "./script.ts";
 import { FleetSpace } from "./space.ts";
@@ -93,7 +95,7 @@ export class Fleet implements FleetPort {
       channel,
       settings,
       retryMs: this.#retryMs,
-      call: (call) => this.#call(call, encodedLimits),
+      call: (call) => this.#call(call, encodedLimits, frees(call)),
       onWaiting: () => (this.#subscription ??= this.#subscribe(channel)),
       onUnheard: () => this.#subscription?.renew(),
       onOver: ({ process }) => this.#spaces.delete(process),
@@ -120,9 +122,13 @@ export class Fleet implements FleetPort {
     await this.#options.connector.close();
   }
 
-  async #call(call: FleetCall, limits: string): Promise<FleetAnswer> {
-    const { keys, args } = encodeCall(this.#prefix, call, limits);
-    const reply = await this.#run(keys, args);
+  /** `isFreeing`: it is carried out although Redis is full. */
+  async #call(call: FleetCall, limits: string, isFreeing = false): Promise<FleetAnswer> {
+    const encoded = encodeCall(this.#prefix, call, limits);
+    const reply = await this.#run(encoded).catch((error: unknown) => {
+      if (isFreeing && error instanceof FleetError && error.code === "full") return this.#free(encoded, error);
+      throw error;
+    });
     this.#answeredAt = this.#options.clock.now();
     try {
       return decodeAnswer(reply);
@@ -133,10 +139,10 @@ export class Fleet implements FleetPort {
   }
 
   /** An outage is told of once, however many spaces there are. */
-  async #run(keys: readonly string[], args: readonly string[]): Promise<string> {
+  async #run(encoded: ScriptArguments): Promise<string> {
     try {
       if (!this.#isInspected) await this.ready();
-      const reply = await this.#options.connector.run({ script: SCRIPT, keys, args });
+      const reply = await this.#options.connector.run({ script: SCRIPT, ...encoded });
       this.#isAway = false;
       return reply;
     } catch (error) {
@@ -144,6 +150,15 @@ export class Fleet implements FleetPort {
       if (isOutage && !this.#isAway) this.#options.onError(error, { where: "fleet" });
       this.#isAway = isOutage;
       throw error;
+    }
+  }
+
+  async #free(encoded: ScriptArguments, refused: FleetError): Promise<string> {
+    try {
+      return await this.#options.connector.run({ script: SCRIPT_THAT_FREES, ...encoded });
+    } catch (error) {
+      // That this Redis does not take such a script is no news; that it is gone meanwhile is.
+      throw error instanceof FleetError && error.code === "unreachable" ? error : refused;
     }
   }
 

@@ -67,6 +67,11 @@ export interface Moved {
 
 export type FleetEffect = Effect | Moved;
 
+/** Whether from now on more comes about for this process than it asks for. */
+export function isBeginning({ kind }: FleetEffect): boolean {
+  return kind === "queued" || kind === "attempt_queued" || kind === "opened" || kind === "resumed";
+}
+
 export interface FleetAnswer {
   /**
    * `unknown`: the lease of this process had ended, or Redis has lost everything: nothing was carried out, and its sessions are over
