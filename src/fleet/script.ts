@@ -95,6 +95,8 @@ export interface FleetAnswer {
 export interface Letter {
   readonly number: number;
   readonly effects: readonly FleetEffect[];
+  /** Others brought about a grant for a caller: it is opened when Redis knows that it is here. If this process dies before that, the caller has not heard of it. */
+  readonly isUnheard?: true;
 }
 
 /** What is published on a process's channel. Without `letter`: it is too large for that, and a call will bring it. */
@@ -200,6 +202,7 @@ interface RawWake {
 interface RawLetter {
   readonly effects: readonly FleetEffect[];
   readonly results?: readonly string[];
+  readonly unheard?: true;
 }
 
 function isUsual({ returnMs, quarantineMs, serialStart, workMax }: FleetSettings): boolean {
@@ -217,10 +220,11 @@ function encodeCommand(command: Command): string {
   return encodeJson({ ...rest, result: (encoding === undefined ? "t" : "b") + text, resultBytes: result.length });
 }
 
-function decodeLetter(number: number, { effects, results }: RawLetter): Letter {
-  if (results === undefined) return { number, effects };
+function decodeLetter(number: number, { effects, results, unheard }: RawLetter): Letter {
+  const isUnheard = unheard && ({ isUnheard: true } as const);
+  if (results === undefined) return { number, effects, ...isUnheard };
   const bytes = results.map(bytesOf);
-  return { number, effects: effects.map((effect) => withResult(effect, bytes)) };
+  return { number, effects: effects.map((effect) => withResult(effect, bytes)), ...isUnheard };
 }
 
 function bytesOf(text: string): Uint8Array {

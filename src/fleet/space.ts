@@ -124,7 +124,7 @@ export class FleetSpace implements SharedSpace, Timed {
       this.#pushes.pushed(letter.number);
       this.#mailbox.put(letter, (opened) => this.#open(opened));
       // An answer that is on its way may bring what is missing; if not, the next call is made then.
-      if (this.#mailbox.hasGap && this.#calling === undefined) this.#pollSoon();
+      if ((this.#mailbox.hasGap || this.#mailbox.isHeld) && this.#calling === undefined) this.#pollSoon();
     }
     this.#rest();
   }
@@ -190,10 +190,11 @@ export class FleetSpace implements SharedSpace, Timed {
 
   #call(batch: Batch): void {
     const sent = this.#lease.moment();
+    const head = this.#head();
     this.#calling = this.#options
-      .call({ ...this.#head(), batch: batch.number, commands: batch.commands })
+      .call({ ...head, batch: batch.number, commands: batch.commands })
       .then(
-        (answer) => this.#answered(batch, sent, answer),
+        (answer) => this.#answered(batch, head.read, sent, answer),
         (error: unknown) => this.#failed(batch, error),
       )
       .catch((error: unknown) => this.#break(error));
@@ -206,7 +207,7 @@ export class FleetSpace implements SharedSpace, Timed {
     return { space: this.name, process: this.#process, read: this.#mailbox.read, settings, ...join, ...watch };
   }
 
-  #answered(batch: Batch, sent: Moment, answer: FleetAnswer): void {
+  #answered(batch: Batch, read: number, sent: Moment, answer: FleetAnswer): void {
     this.#calling = undefined;
     if (this.#isOver || this.#isCutOff()) return;
     if (answer.standing === "unknown") return this.#forgotten(batch);
@@ -224,9 +225,10 @@ export class FleetSpace implements SharedSpace, Timed {
     this.#alarmAt = this.#times.local(answer.nextDeadline) + Math.random() * ALARM_JITTER_MS;
     this.#pollAt = this.#options.clock.now() + this.#options.retryMs * (0.75 + Math.random() / 4);
     const before = this.#mailbox.read;
+    this.#mailbox.acknowledged(read, (opened) => this.#open(opened));
     for (const letter of answer.letters) this.#mailbox.put(letter, (opened) => this.#open(opened));
     if (batch.isPoll && this.#mailbox.read > before) this.#pushes.found(this.#mailbox.read, this.#options.clock.now());
-    if (this.#mailbox.hasGap) this.#isPollWanted = true;
+    if (this.#mailbox.hasGap || this.#mailbox.isHeld) this.#isPollWanted = true;
     this.#flush();
     this.#rest();
   }

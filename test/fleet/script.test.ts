@@ -243,6 +243,40 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
       ]);
     });
 
+    it("what a caller was granted in a letter that its process never read is free again, what it has read stays", async () => {
+      const company = new Company(runner, { leaseMs: 1000, returnMs: 500 });
+      const other = { key: "other" };
+      await company.say("b", opening("s"), acquiring("s", "1"), acquiring("s", "2", other));
+      await company.say("dead", acquiring("@c", "1"), acquiring("@c", "2", other));
+      await company.say("b", acquiring("@d", "1"), acquiring("@d", "2", other));
+      await company.say("b", releasing("s", "1"));
+      const { letters } = await company.call("dead", []);
+      expect(letters).toMatchObject([{ isUnheard: true, effects: [{ kind: "granted", request: "1" }] }]);
+      await company.call("dead", []);
+      company.pass(900);
+      await company.say("b", releasing("s", "2", "other"));
+      company.pass(599);
+      expect(await company.say("b")).toEqual([]);
+      company.pass(1);
+      expect(brief(await company.say("b"))).toEqual(["@d 2 granted"]);
+      const [held] = await company.say("b", { kind: "status", from: "@o", request: "q", key: "key" });
+      expect(held).toMatchObject({ waiting: 1, holders: [{ mode: "exclusive" }] });
+    });
+
+    it("whoever comes for such a grant elsewhere has it, and keeps it", async () => {
+      const company = new Company(runner, { leaseMs: 1000, returnMs: 500 });
+      await company.say("b", opening("s"), acquiring("s", "1"));
+      await company.say("dead", acquiring("@c", "1"));
+      await company.say("b", releasing("s", "1"));
+      company.pass(1400);
+      await company.call("b", []);
+      expect(brief(await company.say("e", acquiring("@c", "1")))).toEqual(["@c 1 granted"]);
+      company.pass(200);
+      expect(await company.say("e", { kind: "status", from: "@o", request: "q", key: "key" })).toMatchObject([
+        { holders: [{ mode: "exclusive" }] },
+      ]);
+    });
+
     it("begins of callers likewise: in the queue, and when they were started meanwhile", async () => {
       const company = new Company(runner, { leaseMs: 1000, returnMs: 500 });
       await company.say("b", beginning("@b", "1"));

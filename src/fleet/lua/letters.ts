@@ -14,7 +14,7 @@ local letters, addressees = {}, {}
 local function letterOf(process)
   local letter = letters[process]
   if letter == nil then
-    letter = { results = {}, indexes = {} }
+    letter = { results = {}, indexes = {}, granted = {} }
     letters[process] = letter
     addressees[#addressees + 1] = process
   end
@@ -76,6 +76,7 @@ end
 local function textOf(letter)
   local text = '{"effects":[' .. table.concat(letter, ',') .. ']'
   if #letter.results > 0 then text = text .. ',"results":[' .. table.concat(letter.results, ',') .. ']' end
+  if letter.granted[1] then text = text .. ',"unheard":true' end
   return text .. '}'
 end
 
@@ -97,6 +98,12 @@ local function publishTouched()
   call('PUBLISH', at('touched'), message .. '}')
 end
 
+-- Until the process says that it has the letter, nobody has heard of these grants.
+local function keepGranted(process, number, ids)
+  for _, id in ipairs(ids) do call('ZADD', at('pg:' .. process), number, id) end
+  call('HSET', at('p:' .. process), 'granted', number)
+end
+
 -- Nothing is kept for a process that is over: nobody would ever read it.
 local function sendLetters()
   for _, process in ipairs(addressees) do
@@ -105,6 +112,7 @@ local function sendLetters()
       local text = textOf(letters[process])
       local number = call('HINCRBY', at('p:' .. process), 'letter', 1)
       call('RPUSH', at('mail:' .. process), text)
+      if letters[process].granted[1] then keepGranted(process, number, letters[process].granted) end
       publish(process, channel, number, text)
     end
   end

@@ -31,15 +31,15 @@ end
 
 -- What there is about this process; nil when nobody knows it.
 local function findOwn()
-  local own = { key = at('p:' .. me), served = 0, letter = 0, deleted = 0 }
+  local own = { key = at('p:' .. me), served = 0, letter = 0, deleted = 0, granted = 0 }
   local first, firstEnd, second, secondEnd = unpack(space.leases)
   local leaseEnd = tonumber(me == first and firstEnd or me == second and secondEnd or call('ZSCORE', tables.processes, me) or nil)
   -- One whose end has only begun is over all the same.
   if leaseEnd and leaseEnd <= now then return nil end
   if leaseEnd then
-    local found = call('HMGET', own.key, 'batch', 'served', 'letter', 'deleted')
+    local found = call('HMGET', own.key, 'batch', 'served', 'letter', 'deleted', 'granted')
     own.batch, own.served = tonumber(found[1] or nil), tonumber(found[2] or 0)
-    own.letter, own.deleted = tonumber(found[3] or 0), tonumber(found[4] or 0)
+    own.letter, own.deleted, own.granted = tonumber(found[3] or 0), tonumber(found[4] or 0), tonumber(found[5] or 0)
   elseif extras.join then
     call('HSET', own.key, 'channel', extras.join.channel)
     if space.idle then engine().idle().awaken() end
@@ -58,6 +58,7 @@ local function exchangeMail(own)
   if unread > 0 then texts = call('LRANGE', mail, -unread, -1) end
   if read > own.deleted then
     if unread > 0 then call('LTRIM', mail, -unread, -1) else call('DEL', mail) end
+    if own.granted > own.deleted then call('ZREMRANGEBYSCORE', at('pg:' .. me), '-inf', read) end
     own.deleted = read
   end
   local text = openedEngine and openedEngine.ownLetter()

@@ -152,6 +152,8 @@ local function grant(claim)
   noteChanged(claim.asked.key)
   save(claim)
   tellGranted(routeOf(claim), claim, claim.asked.from, claim.asked.request, false, 1)
+  local isFarCaller = not claim.asked.session and claim.process ~= me
+  if isFarCaller then table.insert(letterOf(claim.process).granted, claim.id) end
 end
 
 -- A live claim is over. Its key is looked at by promote, which the caller owes.

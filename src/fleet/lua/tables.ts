@@ -12,7 +12,7 @@
  * pending           list    keys whose queue is still to be looked at
  * processes         zset    lease end → process               p:<process>  hash  its latest batch and letter
  * mail:<process>    list    its letters                       ps:<process> zset  order → session
- * pw:<process>      set     its waiting callers
+ * pw:<process>      set     its waiting callers              pg:<process> zset  letter → caller's claim that was granted in it
  */
 
 export const TABLES: string = String.raw`
