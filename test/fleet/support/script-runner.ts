@@ -29,10 +29,11 @@ export interface ScriptRunner {
   close(): void;
 }
 
-export async function openRunner(url: string): Promise<ScriptRunner> {
+/** `script`: that of the fleet, or one with a bug. */
+export async function openRunner(url: string, script: string = SCRIPT): Promise<ScriptRunner> {
   const client = createClient({ url });
   await client.connect();
-  await client.scriptLoad(SCRIPT);
+  await client.scriptLoad(script);
   const listen = async (channel: string, hear: (message: string) => void): Promise<() => Promise<void>> => {
     const listener = client.duplicate();
     await listener.connect();
@@ -43,7 +44,7 @@ export async function openRunner(url: string): Promise<ScriptRunner> {
       listener.destroy();
     };
   };
-  const hash = createHash("sha1").update(SCRIPT).digest("hex");
+  const hash = createHash("sha1").update(script).digest("hex");
   return {
     run: async (call) => {
       const { keys, args } = encodeCall(PREFIX, call, encodeLimits(call.settings?.limits));
