@@ -82,6 +82,16 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
       expect(told).toMatchObject({ kind: "status", waiting: 0 });
     });
 
+    it("large pages come one in a call", async () => {
+      const company = new Company(runner, { workMax: 10 });
+      await company.say("a", opening("s"));
+      for (let i = 0; i < 20; i++) await company.say("a", acquiring("s", String(i), { key: `key ${i}` }));
+      const list: Command = { kind: "list", from: "@o", request: "q", prefix: "", countMax: 20 };
+      const answer = await company.call("a", [list, list]);
+      expect(answer.served).toBe(1);
+      expect(effectsOf(answer)).toMatchObject([{ kind: "list", more: false }]);
+    });
+
     it("a hand-off is as many steps for Redis with 1000 waiters as with 10", async () => {
       const company = new Company(runner);
       await company.say("a", opening("s"));

@@ -88,6 +88,8 @@ function LOCKS.list(command)
   local keys = call('ZRANGEBYLEX', tables.keys, from, prefix == '' and '+' or '(' .. prefix .. '\255', 'LIMIT', 0, command.countMax + 1)
   local page = {}
   for i = 1, math.min(#keys, command.countMax) do
+    -- Large pages come one in a call: Redis does nothing else meanwhile.
+    work = work + 1
     page[i] = json(statusOf(keys[i], { queue = command.queue and queueTold(keys[i]) or nil }, command.of))
   end
   answer({

@@ -26,6 +26,7 @@ export const CLAIM_MUTANTS: readonly LuaMutant[] = [
     bug: "a shared grant ends the look at the queue",
     find: `if claim.asked.mode == 'exclusive' and not isDue then return end`,
     replace: `if not isDue then return end`,
+    seed: 13,
   },
   {
     bug: "a release wakes nobody",
@@ -41,11 +42,13 @@ export const CLAIM_MUTANTS: readonly LuaMutant[] = [
     bug: "one release ends a nested holding",
     find: `if claim.depth > 1 then`,
     replace: `if claim.depth > 2 then`,
+    seed: 9,
   },
   {
     bug: "a repeated release takes another level off",
     find: `if before and before.request == command.request and before.from == command.from then`,
     replace: `if false then`,
+    seed: 10,
   },
   {
     bug: "a fence is that of the grant before",
@@ -76,6 +79,7 @@ export const CLAIM_MUTANTS: readonly LuaMutant[] = [
     bug: "a repeated nested acquire counts again",
     find: `if before then return tellGranted(me, claim, command.from, command.request, true, before.depth) end`,
     replace: ``,
+    seed: 69,
   },
   {
     bug: "the same request twice is two claims",
@@ -96,6 +100,7 @@ export const CLAIM_MUTANTS: readonly LuaMutant[] = [
     bug: "too many ended claims are remembered",
     find: `while space.remembered > limitOf('endedMax') do`,
     replace: `while space.remembered > limitOf('endedMax') + 1 do`,
+    seed: 12,
   },
   {
     bug: "a token of another key is good for this one",
@@ -111,6 +116,7 @@ export const CLAIM_MUTANTS: readonly LuaMutant[] = [
     bug: "a steal ends the newest holder alone",
     find: `for _, id in ipairs(call('ZRANGE', holdersOf(command.key), 0, -1)) do finish(claimOf(id), 'stolen', by) end`,
     replace: `for _, id in ipairs(call('ZRANGE', holdersOf(command.key), -1, -1)) do finish(claimOf(id), 'stolen', by) end`,
+    seed: 18,
   },
   {
     bug: "what a waiter asks outlives its wait",

@@ -35,8 +35,9 @@ export class Judge {
   async judge(mutant: LuaMutant | undefined): Promise<string | undefined> {
     const runner = await openRunner(this.#url, scriptWith(mutant));
     try {
-      for (let i = 0; i < STORIES; i++) {
-        const noticed = await this.#tell(runner, this.#story(i));
+      const seeds = Array.from({ length: STORIES }, (_, i) => i + 1);
+      for (const seed of [...(mutant?.seed === undefined ? [] : [mutant.seed]), ...seeds]) {
+        const noticed = await this.#tell(runner, this.#story(seed));
         await runner.send("FLUSHALL");
         if (noticed !== undefined) return noticed;
       }
@@ -59,8 +60,8 @@ export class Judge {
     }
   }
 
-  #story(i: number): Story {
-    return (this.#stories[i] ??= writeStory(i + 1, STEPS));
+  #story(seed: number): Story {
+    return (this.#stories[seed] ??= writeStory(seed, STEPS));
   }
 }
 

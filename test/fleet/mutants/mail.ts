@@ -41,5 +41,6 @@ export const MAIL_MUTANTS: readonly LuaMutant[] = [
     bug: "what changed is not published",
     find: `  publishTouched()\n  saveClaims()`,
     replace: `  saveClaims()`,
+    seed: 5,
   },
 ];

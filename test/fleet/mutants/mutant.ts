@@ -5,4 +5,6 @@ export interface LuaMutant {
   /** Occurs exactly once in the script. */
   readonly find: string;
   readonly replace: string;
+  /** The seed of a story that shows it, where few do: this one is told first. */
+  readonly seed?: number;
 }

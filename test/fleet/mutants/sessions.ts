@@ -21,16 +21,19 @@ export const SESSION_MUTANTS: readonly LuaMutant[] = [
     bug: "a second drop begins the grace anew",
     find: `  if session.deadline then return end\n  setSessionDeadline(session, now + session.graceMs)`,
     replace: `  setSessionDeadline(session, now + session.graceMs)`,
+    seed: 5,
   },
   {
     bug: "a session that resumed ends with its grace all the same",
     find: `  setSessionDeadline(session, nil)\n  if session.process ~= me then`,
     replace: `  if session.process ~= me then`,
+    seed: 7,
   },
   {
     bug: "a session resumes without its secret",
     find: `if not session or session.secret ~= command.secret then`,
     replace: `if not session then`,
+    seed: 4,
   },
   {
     bug: "a resumed session is not shown what ended meanwhile",
@@ -46,6 +49,7 @@ export const SESSION_MUTANTS: readonly LuaMutant[] = [
     bug: "a kept lock survives the revocation of its session",
     find: `if claim.asked.keep and not isRevoked then detach(claim)`,
     replace: `if claim.asked.keep then detach(claim)`,
+    seed: 86,
   },
   {
     bug: "a session's claims are not counted",
@@ -56,6 +60,7 @@ export const SESSION_MUTANTS: readonly LuaMutant[] = [
     bug: "the same words count as a fresh ask",
     find: `local isSame = claim.ask and claim.ask.message == command.message`,
     replace: `local isSame = false`,
+    seed: 23,
   },
   {
     bug: "a lock is handed over beside its other holders",
