@@ -179,6 +179,7 @@ export class ClaimTable<Call> {
       case "refused":
         return this.#refused(frame, entry);
       case "revoked":
+      case "access_requested":
         return;
       case "extended":
       case "released":

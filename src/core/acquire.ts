@@ -46,7 +46,7 @@ export function acquire(state: State, command: Acquire): void {
     state.grant(claim);
     return;
   }
-  latch.queue.add(claim);
+  latch.enqueue(claim);
   if (isTry) {
     state.end(claim, "timed_out");
     // Within the quarantine a try may have been the only claim of its key.

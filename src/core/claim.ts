@@ -3,7 +3,7 @@ import type { Due } from "./deadlines.ts";
 import type { By } from "./effect.ts";
 import type { Latch } from "./latch.ts";
 import { type ClaimEvent, type ClaimState, next, type Outcome } from "./lifecycle.ts";
-import type { ClaimRecord, NestRecord } from "./record.ts";
+import type { AskRecord, ClaimRecord, NestRecord } from "./record.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -30,6 +30,8 @@ export class Claim implements ClaimRecord, Due {
   by: By | undefined = undefined;
   nested: NestRecord[] | undefined = undefined;
   unnested: NestRecord | undefined = undefined;
+  /** Change it only through `Latch.ask`. */
+  ask: AskRecord | undefined = undefined;
   abandoned = false;
   /** Whether a store has been told of this claim. */
   stored = false;
@@ -71,6 +73,7 @@ export class Claim implements ClaimRecord, Due {
     claim.by = record.by;
     claim.nested = record.nested === undefined ? undefined : [...record.nested];
     claim.unnested = record.unnested;
+    claim.ask = record.ask;
     claim.abandoned = record.abandoned;
     claim.stored = true;
     return claim;

@@ -110,6 +110,31 @@ export interface Release extends Asked {
   readonly token: string;
 }
 
+/**
+ * The holder lets go, whatever the depth, and names its successor: the first claim of that session that waits for the key is granted
+ * in the same step, past the queue. Answers: `released` (depth 0), `lost`, `refused` with `unknown_token`, `not_waiting`, `shared_holders`.
+ */
+export interface Hand extends Asked {
+  readonly kind: "hand";
+  readonly key: string;
+  readonly token: string;
+  /** The id of a session. */
+  readonly to: string;
+}
+
+/**
+ * Asks whoever holds the key for it, or no longer does: the ask stands on a claim that waits, and is gone when that leaves its queue.
+ * Answers: `asked`, `refused` with `not_waiting`.
+ */
+export interface Ask extends Asked {
+  readonly kind: "ask";
+  /** The request id of the acquire, by the same `from`. */
+  readonly claim: string;
+  /** Shown to who holds the key. */
+  readonly message?: string;
+  readonly withdraw?: boolean;
+}
+
 /** An operator ends the holders of a key. Answer: `revoked`. */
 export interface RevokeKey extends Asked {
   readonly kind: "revoke_key";
@@ -158,6 +183,8 @@ export type LockCommand =
   | Cancel
   | Extend
   | Release
+  | Hand
+  | Ask
   | RevokeKey
   | RevokeSession
   | Status

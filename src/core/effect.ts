@@ -123,6 +123,11 @@ export interface Released extends Addressed {
   readonly already: boolean;
 }
 
+/** The ask stands as it was asked for, or is withdrawn. */
+export interface AskTold extends Addressed {
+  readonly kind: "asked";
+}
+
 export interface Revoked extends Addressed {
   readonly kind: "revoked";
   /** Claims that were ended. */
@@ -143,11 +148,26 @@ export interface Holder {
   readonly meta?: string;
 }
 
+/** Somebody who waits and asks for the key. */
+export interface Asking {
+  /** Absent for a caller without a session. */
+  readonly session?: string;
+  /** Its session's. */
+  readonly user?: string;
+  readonly message?: string;
+  /** The claim's, else its session's. */
+  readonly meta?: string;
+  /** Since when it asks so. */
+  readonly since: number;
+}
+
 export interface KeyStatus {
   readonly key: string;
   /** In order of grant. */
   readonly holders: readonly Holder[];
   readonly waiting: number;
+  /** The first of those who wait and ask for the key, in their order, at most `ASKS_TOLD_MAX`. Absent: nobody asks. For who holds the key alone. */
+  readonly asks?: readonly Asking[];
   /** Set for a semaphore. */
   readonly limit?: number;
   /** Of the sessions that were asked about, those that wait: each with the place of its first waiting claim, in queue order. Absent: none. */
@@ -186,6 +206,8 @@ export type RefusalCode =
   | "request_mismatch"
   | "unknown_token"
   | "session_ended"
+  | "not_waiting"
+  | "shared_holders"
   | IdempotencyRefusal;
 
 /** Nothing was changed. Not remembered: a repeat of the request is judged anew. */
@@ -207,6 +229,7 @@ export type LockEffect =
   | Lost
   | Extended
   | Released
+  | AskTold
   | Revoked
   | StatusTold
   | ListTold

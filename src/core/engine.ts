@@ -4,6 +4,7 @@
  */
 
 import { acquire } from "./acquire.ts";
+import { ask, hand } from "./asking.ts";
 import type { LockCommand } from "./command.ts";
 import { cancel, extend, release, revokeKey } from "./holding.ts";
 import type { Latch } from "./latch.ts";
@@ -133,6 +134,10 @@ function serve(state: State, command: LockCommand): void {
       return cancel(state, command);
     case "extend":
       return extend(state, command);
+    case "hand":
+      return hand(state, command);
+    case "ask":
+      return ask(state, command);
     case "open":
       return open(state, command);
     case "resume":

@@ -2,7 +2,7 @@
 
 import { refuse, tellLost, whoDid } from "./acquire.ts";
 import type { Claim } from "./claim.ts";
-import type { Cancel, Extend, Release, RevokeKey } from "./command.ts";
+import type { Cancel, Extend, Hand, Release, RevokeKey } from "./command.ts";
 import type { By } from "./effect.ts";
 import type { Latch } from "./latch.ts";
 import type { State } from "./state.ts";
@@ -32,8 +32,7 @@ export function release(state: State, command: Release): void {
   const claim = findToken(state, command);
   if (claim === undefined) return refuse(state, command, "unknown_token");
   if (claim.state === "gone") {
-    const isReleased = claim.outcome === "released" || claim.outcome === "cancelled";
-    if (isReleased) tellReleased(state, command, 0, true);
+    if (isLetGo(claim)) tellReleased(state, command, 0, true);
     else tellLost(state, command, claim);
     return;
   }
@@ -77,17 +76,22 @@ export function revokeKey(state: State, command: RevokeKey): void {
   if (latch !== undefined) state.promote(latch);
 }
 
+/** Of a claim that is gone: whether its owner let it go, so that to let it go once more is no loss. */
+export function isLetGo({ outcome }: Claim): boolean {
+  return outcome === "released" || outcome === "cancelled";
+}
+
 /** The claim of a token, provided that the key is its own: a token of another key is as good as none. */
-function findToken(state: State, command: Extend | Release): Claim | undefined {
+export function findToken(state: State, command: Extend | Release | Hand): Claim | undefined {
   const claim = state.tokens.get(command.token);
   return claim?.asked.key === command.key ? claim : undefined;
 }
 
-function byOther(state: State, claim: Claim, from: string): By | undefined {
+export function byOther(state: State, claim: Claim, from: string): By | undefined {
   return from === claim.asked.from ? undefined : whoDid(state, from);
 }
 
-function tellReleased(state: State, command: Release, depth: number, already: boolean): void {
+export function tellReleased(state: State, command: Release | Hand, depth: number, already: boolean): void {
   const { from: to, request, key } = command;
   state.tell({ kind: "released", to, request, key, depth, already });
 }

@@ -1,6 +1,7 @@
 import { Chain } from "./chain.ts";
 import type { Claim } from "./claim.ts";
 import type { Mode } from "./command.ts";
+import type { AskRecord } from "./record.ts";
 
 /** Claims in order: a queue, the holders of a key, or what is remembered. */
 export type ClaimList = Chain<Claim>;
@@ -13,6 +14,8 @@ export class Latch {
   readonly limit: number | undefined;
   readonly holders: ClaimList = new ClaimList();
   readonly queue: ClaimList = new ClaimList();
+  /** Those in the queue that ask for the key, in no order; made with the first. */
+  asking: Set<Claim> | undefined = undefined;
 
   constructor(key: string, limit: number | undefined) {
     this.key = key;
@@ -21,6 +24,25 @@ export class Latch {
 
   get isFree(): boolean {
     return this.holders.count === 0 && this.queue.count === 0;
+  }
+
+  /** What a claim in the queue asks from now on, or that it asks no longer. */
+  ask(claim: Claim, ask: AskRecord | undefined): void {
+    claim.ask = ask;
+    if (ask !== undefined) (this.asking ??= new Set()).add(claim);
+    else if (this.asking?.delete(claim) === true && this.asking.size === 0) this.asking = undefined;
+  }
+
+  /** A claim comes to the end of the queue. */
+  enqueue(claim: Claim): void {
+    this.queue.add(claim);
+    if (claim.ask !== undefined) this.ask(claim, claim.ask);
+  }
+
+  /** A claim leaves the queue, and what it asks is gone with that. */
+  dequeue(claim: Claim): void {
+    this.queue.remove(claim);
+    if (claim.ask !== undefined) this.ask(claim, undefined);
   }
 
   /** Whether a claim of this mode could hold together with those who hold now. The queue is not looked at. */

@@ -2,9 +2,10 @@
 
 import type { Claim } from "./claim.ts";
 import type { List, Status } from "./command.ts";
-import type { Holder, KeyStatus, Place, Waiting } from "./effect.ts";
+import type { Asking, Holder, KeyStatus, Place, Waiting } from "./effect.ts";
 import type { Latch } from "./latch.ts";
-import { QUEUE_TOLD_MAX } from "./limits.ts";
+import { ASKS_TOLD_MAX, QUEUE_TOLD_MAX } from "./limits.ts";
+import type { AskRecord } from "./record.ts";
 import type { State } from "./state.ts";
 
 export function status(state: State, command: Status): void {
@@ -46,6 +47,7 @@ function statusOf(latch: Latch, of: ReadonlySet<string>): KeyStatus {
     holders,
     waiting: latch.queue.count,
     ...(latch.limit === undefined ? undefined : { limit: latch.limit }),
+    ...(latch.asking === undefined ? undefined : { asks: asksOf(latch.asking) }),
     ...(places.length === 0 ? undefined : { places }),
   };
 }
@@ -73,15 +75,36 @@ function placesOf(latch: Latch, of: ReadonlySet<string>): Place[] {
 }
 
 function holderOf(claim: Claim): Holder {
-  const { owner, fence } = claim;
-  const meta = claim.asked.meta ?? owner?.meta;
   return {
-    ...(owner === undefined ? undefined : { session: owner.id }),
-    ...(owner?.user === undefined ? undefined : { user: owner.user }),
+    ...whoOf(claim),
     mode: claim.asked.mode,
-    fence,
+    fence: claim.fence,
     since: claim.grantedAt,
     ...(claim.slot === -1 ? undefined : { expiresAt: claim.deadline }),
-    ...(meta === undefined ? undefined : { meta }),
+    ...metaMember(claim),
   };
+}
+
+/** A queue is in the order of its tickets. */
+function asksOf(asking: ReadonlySet<Claim>): Asking[] {
+  const claims = [...asking].sort((a, b) => a.ticket - b.ticket);
+  return claims.slice(0, ASKS_TOLD_MAX).map((claim) => {
+    const { message, since } = claim.ask as AskRecord;
+    return {
+      ...whoOf(claim),
+      ...(message === undefined ? undefined : { message }),
+      ...metaMember(claim),
+      since,
+    };
+  });
+}
+
+function whoOf({ owner }: Claim): Pick<Holder, "session" | "user"> | undefined {
+  if (owner === undefined) return undefined;
+  return owner.user === undefined ? { session: owner.id } : { session: owner.id, user: owner.user };
+}
+
+function metaMember({ asked, owner }: Claim): { meta: string } | undefined {
+  const meta = asked.meta ?? owner?.meta;
+  return meta === undefined ? undefined : { meta };
 }

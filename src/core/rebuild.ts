@@ -39,7 +39,7 @@ function enter(state: State, claim: Claim): void {
     return;
   }
   claim.latch = latchOf(state, claim);
-  if (claim.state === "waiting") claim.latch.queue.add(claim);
+  if (claim.state === "waiting") claim.latch.enqueue(claim);
   state.countLive(claim, 1);
   state.deadlines.set(claim, claim.deadline);
 }

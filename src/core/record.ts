@@ -28,10 +28,18 @@ export interface ClaimRecord {
   readonly by: By | undefined;
   /** The request ids of the latest nested acquires with the depth each reached, oldest first. */
   readonly nested: readonly NestRecord[] | undefined;
+  /** `waiting` only. */
+  readonly ask: AskRecord | undefined;
   /** Its request id leads nowhere any more: the answer reached nobody, and a repeat is a fresh claim. */
   readonly abandoned: boolean;
   /** The latest release that left depth, so that its repeat does not count twice. */
   readonly unnested: NestRecord | undefined;
+}
+
+/** A waiter's word to who holds the key. */
+export interface AskRecord {
+  readonly message?: string;
+  readonly since: number;
 }
 
 export interface NestRecord {

@@ -96,6 +96,11 @@ export class State {
     else if (!claim.asked.session) this.callerLiveCount += change;
   }
 
+  grantWaiting(claim: Claim): void {
+    (claim.latch as Latch).dequeue(claim);
+    this.grant(claim);
+  }
+
   /** The claim (in no list) becomes a holder of its key. */
   grant(claim: Claim): void {
     const latch = claim.latch as Latch;
@@ -139,7 +144,8 @@ export class State {
   end(claim: Claim, outcome: Outcome, by?: By): void {
     const latch = claim.latch as Latch;
     const held = claim.state === "holding";
-    (held ? latch.holders : latch.queue).remove(claim);
+    if (held) latch.holders.remove(claim);
+    else latch.dequeue(claim);
     claim.move(outcome);
     claim.outcome = outcome;
     claim.by = by;
@@ -176,8 +182,7 @@ export class State {
       if (head.deadline < this.now) this.end(head, "timed_out");
       else if (head.owner !== undefined && head.owner.deadline < this.now) this.end(head, "dropped");
       else if (!this.isQuarantined && latch.admits(head.asked.mode)) {
-        latch.queue.remove(head);
-        this.grant(head);
+        this.grantWaiting(head);
       } else break;
     }
     if (latch.isFree && this.latches.get(latch.key) === latch) this.latches.delete(latch.key);

@@ -30,6 +30,17 @@ export function commandOf(frame: LockFrame, from: string, keys: KeyNames, mint: 
       return { kind: "extend", from, request, key: keys.inward(frame.key), token: frame.token, ttlMs: frame.ttl };
     case "release":
       return { kind: "release", from, request, key: keys.inward(frame.key), token: frame.token };
+    case "hand_to":
+      return { kind: "hand", from, request, key: keys.inward(frame.key), token: frame.token, to: frame.session };
+    case "request_access":
+      return {
+        kind: "ask",
+        from,
+        request,
+        claim: frame.claim,
+        ...messageOf(frame),
+        ...(frame.withdraw === undefined ? undefined : { withdraw: frame.withdraw }),
+      };
     case "status":
       return { kind: "status", from, request, key: keys.inward(frame.key) };
     case "list": {

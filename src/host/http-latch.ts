@@ -117,7 +117,10 @@ async function release(call: Call, parts: HostParts): Promise<Response> {
   const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
   const address = { from: scopeOf(call), request: `release:${id ?? parts.mint.token()}` };
-  const command = { kind: "release", ...address, key: parts.keys.inward(key), token: body.token } as const;
+  const asked = { ...address, key: parts.keys.inward(key), token: body.token };
+  const { hand_to: to } = body;
+  const command =
+    to === undefined ? ({ kind: "release", ...asked } as const) : ({ kind: "hand", ...asked, to } as const);
   const answer = await onBoard(call, parts, (board) => board.calls.ask(command));
   if (answer instanceof Response) return answer;
   return answer.kind === "released" ? released(answer) : failed(answer, key);

@@ -6,6 +6,7 @@ import {
   LIST_COUNT_DEFAULT,
   LIST_COUNT_MAX,
   SEMAPHORE_LIMIT_MAX,
+  SESSION_CHARS_MAX,
   SPACE_CHARS_MAX,
   TOKEN_CHARS_MAX,
   TTL_DEFAULT_MS,
@@ -30,6 +31,7 @@ import {
 
 const orNull = { type: ["integer", "null"] } as const;
 const token = { type: "string", minLength: 1, maxLength: TOKEN_CHARS_MAX } as const;
+const session = { type: "string", minLength: 1, maxLength: SESSION_CHARS_MAX } as const;
 const ttl = { type: "integer", minimum: TTL_MIN_MS, maximum: TTL_MAX_MS } as const;
 const mode = { type: "string", enum: ["exclusive", "shared"] } as const;
 const anything = {} as const;
@@ -49,7 +51,7 @@ const schemas = {
     on_timeout: { type: "string", enum: ["error", "ok"] },
   }),
   ExtendBody: body({ token, ttl }, ["token", "ttl"]),
-  ReleaseBody: body({ token, request_id: requestId }, ["token"]),
+  ReleaseBody: body({ token, hand_to: session, request_id: requestId }, ["token"]),
   RevokeBody: body({ message: text }),
   Acquired: answer({
     status: constant("acquired"),
@@ -131,7 +133,9 @@ export const openApi = {
     },
     "/v1/latch/{key}/release": {
       parameters: [key, space],
-      post: call("Let the key go", "Released", "ReleaseBody", [idempotencyKey]),
+      post: call("Let the key go, to whoever is next or to a session that waits for it", "Released", "ReleaseBody", [
+        idempotencyKey,
+      ]),
     },
     "/v1/latch/{key}": {
       parameters: [key, space],

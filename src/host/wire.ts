@@ -21,6 +21,8 @@ export const DETAILS: Readonly<Record<RefusalCode, string>> = {
   request_mismatch: "this id was used before, with other arguments",
   unknown_token: "this token is not known for this key",
   session_ended: "the session is over",
+  not_waiting: "no such claim waits for the key",
+  shared_holders: "others hold the key as well, so that this waiter could not hold it yet",
   limit: "a limit is reached",
   fingerprint_mismatch: "the key was used before, with another fingerprint",
   result_mismatch: "the attempt was completed before, with another result",
@@ -55,6 +57,8 @@ export class Wire {
       }
       case "released":
         return { t: "released", id, depth: effect.depth, ...(effect.already ? { already: true } : undefined) };
+      case "asked":
+        return { t: "access_requested", id };
       case "revoked":
         return { t: "revoked", id, count: effect.count };
       case "status":

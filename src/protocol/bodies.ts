@@ -1,8 +1,8 @@
 /** The bodies of the HTTP API. Unknown members are ignored, so that newer clients can talk to older servers. */
 
 import * as v from "valibot";
-import { contradiction, flag, limit, message, meta, mode, request, token, ttl, whole } from "./fields.ts";
-import { HTTP_TIMEOUT_MAX_MS } from "./limits.ts";
+import { contradiction, flag, limit, message, meta, mode, request, shortText, token, ttl, whole } from "./fields.ts";
+import { HTTP_TIMEOUT_MAX_MS, SESSION_CHARS_MAX } from "./limits.ts";
 
 const acquire = v.object({
   ttl: v.optional(ttl),
@@ -28,7 +28,12 @@ export const AcquireBody = v.pipe(
 );
 
 export const ExtendBody = v.object({ token, ttl });
-export const ReleaseBody = v.object({ token, request_id: v.optional(request) });
+export const ReleaseBody = v.object({
+  token,
+  /** A session that waits for the key, and has it next. */
+  hand_to: v.optional(shortText("hand_to", SESSION_CHARS_MAX)),
+  request_id: v.optional(request),
+});
 export const RevokeBody = v.object({ message: v.optional(message) });
 
 export type AcquireBody = v.InferInput<typeof acquire>;

@@ -7,6 +7,7 @@ import {
   META_BYTES_MAX,
   REQUEST_CHARS_MAX,
   SEMAPHORE_LIMIT_MAX,
+  SESSION_CHARS_MAX,
   TOKEN_CHARS_MAX,
   TTL_MAX_MS,
   TTL_MIN_MS,
@@ -26,6 +27,8 @@ export function shortText(name: string, charsMax: number) {
 
 export const request = shortText("id", REQUEST_CHARS_MAX);
 export const token = shortText("token", TOKEN_CHARS_MAX);
+/** The public id of a session. */
+export const session = shortText("session", SESSION_CHARS_MAX);
 export const ttl = whole("ttl", TTL_MIN_MS, TTL_MAX_MS);
 export const mode = v.picklist(["exclusive", "shared"], "mode must be exclusive or shared");
 export const limit = whole("limit", 1, SEMAPHORE_LIMIT_MAX);

@@ -5,8 +5,22 @@
 
 import * as v from "valibot";
 import { IdempotencyFrames } from "./idempotency-frames.ts";
-import { contradiction, flag, key, limit, message, meta, mode, request, token, ttl, whole } from "./fields.ts";
-import { LIST_COUNT_MAX, SESSION_TIMEOUT_MAX_MS } from "./limits.ts";
+import {
+  contradiction,
+  flag,
+  key,
+  limit,
+  message,
+  meta,
+  mode,
+  request,
+  session,
+  shortText,
+  token,
+  ttl,
+  whole,
+} from "./fields.ts";
+import { LIST_COUNT_MAX, REQUEST_CHARS_MAX, SESSION_TIMEOUT_MAX_MS } from "./limits.ts";
 
 const GRACE_ASKED_MAX_MS = 24 * 60 * 60 * 1000;
 const secret = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
@@ -46,12 +60,25 @@ const Acquire = v.pipe(
   ),
 );
 
+const RequestAccess = v.pipe(
+  v.object({
+    t: v.literal("request_access"),
+    id: request,
+    claim: shortText("claim", REQUEST_CHARS_MAX),
+    message: v.optional(message),
+    withdraw: v.optional(flag("withdraw")),
+  }),
+  v.check((frame) => frame.withdraw !== true || frame.message === undefined, "withdraw and message exclude each other"),
+);
+
 export const ClientFrame = v.variant("t", [
   Hello,
   Acquire,
   v.object({ t: v.literal("cancel"), id: request }),
   v.object({ t: v.literal("extend"), id: request, key, token, ttl }),
   v.object({ t: v.literal("release"), id: request, key, token }),
+  v.object({ t: v.literal("hand_to"), id: request, key, token, session }),
+  RequestAccess,
   v.object({ t: v.literal("status"), id: request, key }),
   v.object({
     t: v.literal("list"),
@@ -62,7 +89,7 @@ export const ClientFrame = v.variant("t", [
     queue: v.optional(flag("queue")),
   }),
   v.object({ t: v.literal("revoke"), id: request, key, message: v.optional(message) }),
-  v.object({ t: v.literal("revoke_session"), id: request, session: secret, message: v.optional(message) }),
+  v.object({ t: v.literal("revoke_session"), id: request, session, message: v.optional(message) }),
   v.object({ t: v.literal("bye") }),
   ...IdempotencyFrames,
 ]);

@@ -6,6 +6,7 @@ export const REQUEST_CHARS_MAX = 255;
 export const META_BYTES_MAX = 1024;
 export const MESSAGE_BYTES_MAX = 1024;
 export const TOKEN_CHARS_MAX = 128;
+export const SESSION_CHARS_MAX = 256;
 export const FRAME_BYTES_MAX = 2 * 1024 * 1024;
 /** Frames in one message. */
 export const BATCH_FRAMES_MAX = 256;

@@ -30,6 +30,8 @@ export const PROBLEMS = {
     retryable: true,
   },
   depth_limit: { status: 409, title: "Nested too deep", retryable: false },
+  not_waiting: { status: 409, title: "No such claim waits for the key", retryable: false },
+  shared_holders: { status: 409, title: "Others hold the key as well", retryable: true },
   in_progress: { status: 409, title: "An attempt at the key is in progress", retryable: true },
   result_mismatch: { status: 409, title: "The attempt was completed with another result", retryable: false },
   attempt_lost: { status: 410, title: "The attempt is over", retryable: false },

@@ -116,6 +116,12 @@ export interface Released {
   readonly already?: true;
 }
 
+/** The ask of an acquire that waits stands as it was asked for, or is withdrawn. */
+export interface AccessRequested {
+  readonly t: "access_requested";
+  readonly id: string;
+}
+
 export interface HolderTold {
   readonly session?: string;
   readonly mode: Mode;
@@ -189,6 +195,7 @@ export type ServerFrame =
   | LostFrame
   | Extended
   | Released
+  | AccessRequested
   | StatusFrame
   | ListFrame
   | RevokedFrame

@@ -7,7 +7,7 @@
 
 import type { ClaimState } from "../core/lifecycle.ts";
 import { MEMORY_MS } from "../core/limits.ts";
-import type { ClaimRecord, NestRecord, SessionRecord } from "../core/record.ts";
+import type { AskRecord, ClaimRecord, NestRecord, SessionRecord } from "../core/record.ts";
 import type { Clock } from "../host/ports.ts";
 import { StoreError } from "./error.ts";
 
@@ -31,6 +31,7 @@ export function writeClaim(claim: ClaimRecord, clock: Clock): string {
     nested: claim.nested,
     abandoned: claim.abandoned,
     unnested: claim.unnested,
+    ask: claim.ask && { ...claim.ask, since: toWall(claim.ask.since, clock) },
   });
 }
 
@@ -46,6 +47,7 @@ export function readClaim(ticket: unknown, text: unknown, clock: Clock): ClaimRe
   check(stored.grantedAt === null || isNumber(stored.grantedAt));
   check(isOptional(stored.ttlMs, isNumber) && isOptional(stored.session, isText));
   check(isOptional(stored.unnested, isNest) && isOptional(stored.nested, isNests));
+  check(isOptional(stored.ask, isAsk));
 
   const state = stored.state as ClaimState;
   const ttlMs = stored.ttlMs;
@@ -64,6 +66,7 @@ export function readClaim(ticket: unknown, text: unknown, clock: Clock): ClaimRe
     nested: stored.nested,
     abandoned: stored.abandoned,
     unnested: stored.unnested,
+    ask: stored.ask && { ...stored.ask, since: stored.ask.since - clock.wall() + clock.now() },
   };
 }
 
@@ -146,6 +149,11 @@ export function isOptional<T>(value: unknown, is: (value: unknown) => value is T
 function isNest(value: unknown): value is NestRecord {
   const nest = value as NestRecord | null;
   return typeof nest === "object" && nest !== null && isText(nest.from) && isText(nest.request) && isNumber(nest.depth);
+}
+
+function isAsk(value: unknown): value is AskRecord {
+  const ask = value as AskRecord | null;
+  return typeof ask === "object" && ask !== null && isNumber(ask.since) && isOptional(ask.message, isText);
 }
 
 function isNests(value: unknown): value is NestRecord[] {

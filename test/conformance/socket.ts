@@ -52,6 +52,7 @@ export class TestSocket implements Disposable {
   readonly #unread: string[] = [];
   readonly #wanted = new Set<Wanted>();
   #over: Closed | undefined;
+  #welcome: Welcome | undefined;
   #lastId = 0;
 
   constructor(wire: Wire) {
@@ -63,6 +64,12 @@ export class TestSocket implements Disposable {
 
   get protocol(): string {
     return this.#wire.protocol;
+  }
+
+  /** The answer to its latest hello. */
+  get welcome(): Welcome {
+    if (this.#welcome === undefined) throw new Error("it has not been welcomed");
+    return this.#welcome;
   }
 
   /** For the wire: a message has arrived. */
@@ -133,6 +140,7 @@ export class TestSocket implements Disposable {
     this.send({ t: "hello", v: 1, ...hello });
     const welcome = await this.next("welcome");
     keepSecret(welcome.secret);
+    this.#welcome = welcome;
     return welcome;
   }
 

@@ -5,6 +5,7 @@
 
 import { afterAll, beforeAll, describe } from "vitest";
 import { access } from "./access.ts";
+import { asking } from "./asking.ts";
 import { calls } from "./calls.ts";
 import { crowd } from "./crowd.ts";
 import { frames } from "./frames.ts";
@@ -26,6 +27,7 @@ const TOPICS = {
   calls,
   queue,
   holding,
+  asking,
   "repeated requests": repeats,
   frames,
   sessions,

@@ -213,6 +213,7 @@ describe("what is stored", () => {
           by: undefined,
           nested: undefined,
           unnested: undefined,
+          ask: undefined,
           abandoned: false,
         },
       ],

@@ -89,6 +89,15 @@ export class Space {
     return this.step({ kind: "extend", from, request: `extend ${++this.#requests}`, key, token, ttlMs });
   }
 
+  hand(from: string, key: string, token: string, to: string, request = `hand ${++this.#requests}`): Effect[] {
+    return this.step({ kind: "hand", from, request, key, token, to });
+  }
+
+  ask(from: string, claim: string, message?: string, withdraw = false): Effect[] {
+    const words = message === undefined ? {} : { message };
+    return this.step({ kind: "ask", from, request: `ask ${++this.#requests}`, claim, ...words, withdraw });
+  }
+
   cancel(from: string, request: string, forget = false): Effect[] {
     return this.step({ kind: "cancel", from, request, forget });
   }

@@ -121,6 +121,7 @@ function expectedCoverage(): readonly string[] {
     lost: true,
     extended: true,
     released: true,
+    asked: true,
     revoked: true,
     status: true,
     list: true,
@@ -144,6 +145,8 @@ function expectedCoverage(): readonly string[] {
     request_mismatch: true,
     unknown_token: true,
     session_ended: true,
+    not_waiting: true,
+    shared_holders: true,
     fingerprint_mismatch: true,
     result_mismatch: true,
   };

@@ -129,6 +129,36 @@ describe("limits of a frame's fields, at the limit and one past it", () => {
   });
 
   test.each([
+    ["a message of 1024 bytes", { message: "m".repeat(1024) }, true],
+    ["a message of 1025 bytes", { message: "m".repeat(1025) }, false],
+    ["a message of 1025 bytes in characters of three", { message: `${"日".repeat(341)}mm` }, false],
+    ["a claim of 255 characters", { claim: "c".repeat(255) }, true],
+    ["a claim of 256 characters", { claim: "c".repeat(256) }, false],
+    ["an empty claim", { claim: "" }, false],
+    ["no claim", { claim: undefined }, false],
+    ["a withdrawal", { withdraw: true }, true],
+    ["a withdrawal that is no boolean", { withdraw: 1 }, false],
+    ["a withdrawal with a message", { withdraw: true, message: "m" }, false],
+    ["no withdrawal with a message", { withdraw: false, message: "m" }, true],
+  ])("asking with %s", (_, fields, isAccepted) => {
+    const answer = new World().session().ask({ t: "request_access", claim: "c", ...fields });
+    expect(answer).toMatchObject({ t: "refused", code: isAccepted ? "not_waiting" : "bad_request", retryable: false });
+  });
+
+  test.each([
+    ["a session of 256 characters", { session: "s".repeat(256) }, true],
+    ["a session of 257 characters", { session: "s".repeat(257) }, false],
+    ["an empty session", { session: "" }, false],
+    ["no session", { session: undefined }, false],
+    ["a session that is no text", { session: 7 }, false],
+    ["a token of 128 characters", { token: "t".repeat(128) }, true],
+    ["a token of 129 characters", { token: "t".repeat(129) }, false],
+  ])("handing over with %s", (_, fields, isAccepted) => {
+    const answer = new World().session().ask({ t: "hand_to", key: "k", token: "t", session: "s", ...fields });
+    expect(answer).toMatchObject({ t: "refused", code: isAccepted ? "unknown_token" : "bad_request" });
+  });
+
+  test.each([
     [1, true],
     [1000, true],
     [0, false],

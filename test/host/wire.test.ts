@@ -302,3 +302,60 @@ describe("a prefix for keys", () => {
     expect(socket.acquire("k".repeat(255)).t).toBe("granted");
   });
 });
+
+describe("asking and handing over", () => {
+  function queued(): { world: World; holder: FakeSocket; first: FakeSocket; second: FakeSocket; token: string } {
+    const world = new World();
+    const [holder, first, second] = [world.session(), world.session(), world.session()];
+    const { token } = holder.acquire("k", { id: "held" });
+    first.acquire("k", { id: "a" });
+    second.acquire("k", { id: "b" });
+    for (const socket of [holder, first, second]) socket.news();
+    return { world, holder, first, second, token };
+  }
+
+  test("the one who is named is granted in the same step, and the holder is told that it has let go", () => {
+    const { holder, first, second, token } = queued();
+    const { session } = second.welcome;
+    const told: string[] = [];
+    for (const socket of [holder, second]) socket.onSent = (sent) => told.push(JSON.parse(sent).t);
+    holder.say({ t: "hand_to", id: "h", key: "k", token, session });
+    expect(told).toEqual(["granted", "released"]);
+    expect(holder.news()).toEqual([{ t: "released", id: "h", depth: 0 }]);
+    expect(second.news()).toMatchObject([{ t: "granted", id: "b", key: "k" }]);
+    expect(first.news()).toEqual([]);
+    holder.say({ t: "hand_to", id: "h", key: "k", token, session });
+    expect(holder.news()).toEqual([{ t: "released", id: "h", depth: 0, already: true }]);
+  });
+
+  test("an ask is answered, shown in no status, and refused once the claim waits no more", () => {
+    const { holder, first, token } = queued();
+    expect(first.ask({ t: "request_access", id: "x", claim: "a", message: "please" })).toEqual({
+      t: "access_requested",
+      id: "x",
+    });
+    expect(JSON.stringify(holder.status("k"))).not.toContain("please");
+    holder.ask({ t: "release", key: "k", token });
+    expect(first.ask({ t: "request_access", claim: "a" })).toMatchObject({ code: "not_waiting", retryable: false });
+  });
+
+  test("over HTTP a release may name the successor, under a request id as any release", async () => {
+    const { world, first, second } = queued();
+    const { body } = await world.acquire("l");
+    second.acquire("l", { id: "c" });
+    const ask = (to: string): ReturnType<World["release"]> =>
+      world.release("l", { token: body.token, hand_to: to, request_id: "r" });
+    expect(await ask(first.welcome.session)).toMatchObject({ status: 409, body: { code: "not_waiting", key: "l" } });
+    expect(await ask(second.welcome.session)).toMatchObject({ status: 200, body: { status: "released" } });
+    expect(second.frames("granted").at(-1)).toMatchObject({ id: "c", key: "l" });
+    expect((await ask(second.welcome.session)).body).toEqual({ status: "released", already: true });
+  });
+
+  test.each([
+    [256, 404],
+    [257, 400],
+  ])("over HTTP a session id may have 256 characters: %d", async (length, status) => {
+    const world = new World();
+    expect(await world.release("k", { token: "t", hand_to: "s".repeat(length) })).toMatchObject({ status });
+  });
+});

@@ -18,6 +18,7 @@ const SERVER_FRAMES: Readonly<Record<ServerFrame["t"], true>> = {
   lost: true,
   extended: true,
   released: true,
+  access_requested: true,
   status: true,
   list: true,
   revoked: true,

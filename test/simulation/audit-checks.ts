@@ -1,5 +1,5 @@
 import type { Command } from "../../src/core/command.ts";
-import type { Effect, KeyStatus, Resumed } from "../../src/core/effect.ts";
+import type { Asking, Effect, KeyStatus, Resumed } from "../../src/core/effect.ts";
 import type { Seen, SeenClaims, SeenSession } from "./audit-claims.ts";
 import { demand } from "./failure.ts";
 import type { Report } from "./server.ts";
@@ -45,6 +45,12 @@ export function checkStatus(claims: SeenClaims, told: KeyStatus): void {
     );
   const isRight = told.waiting === waiting && told.holders.length === holders.length && holders.every(isShown);
   demand(isRight, "a status shows something else than what is", () => ({ told, holders, waiting }));
+  const asking = claims.queue(told.key).filter(({ ask }) => ask !== undefined);
+  const isAsked = ({ session, ask }: Seen, shown: Asking | undefined): boolean =>
+    shown?.session === session && shown?.message === ask?.message && shown?.since === ask?.since;
+  const asks = told.asks ?? [];
+  const areShown = asks.length === asking.length && asking.every((claim, i) => isAsked(claim, asks[i]));
+  demand(areShown, "a status shows other asks than there are", () => ({ told, asking }));
 }
 
 /** A snapshot shows all live claims of the session, and no others. */
@@ -84,6 +90,39 @@ export function checkStale({ effects }: Report): void {
   demand(effects.length === 1 && isRejected, "a stale token changed something", () => ({ effects }));
 }
 
+/**
+ * Whether a holder that let go named this claim as its successor: the first of a session for the key, directly after the end of
+ * that holder. Nobody else goes past the queue.
+ */
+export function isNamed(claims: SeenClaims, claim: Seen, at: number, { command, effects }: Report): boolean {
+  if (command?.kind !== "hand" || command.key !== claim.key || command.to !== claim.session) return false;
+  const isLast = isLetGo(effects[at - 1], command.key);
+  return isLast && claims.queue(claim.key).find(({ session }) => session === command.to) === claim;
+}
+
+/** A hand-over ends one lock and grants the named one, or it changes nothing and says rightly why. */
+export function checkHand(claims: SeenClaims, report: Report, isSettled: boolean): void {
+  const { command, effects } = report;
+  const answer = effects.at(-1);
+  if (command?.kind !== "hand") return;
+  if (answer?.kind === "released" && !answer.already) {
+    const heir = effects[effects.findIndex((effect) => isLetGo(effect, command.key)) + 1];
+    const isHanded = answer.depth === 0 && heir?.kind === "granted" && heir.to === command.to;
+    demand(isHanded, "a lock was handed over to nobody", () => ({ command, effects }));
+  }
+  if (answer?.kind !== "refused" || !isSettled) return;
+  demand(effects.length === 1, "a hand-over was refused and changed something", () => ({ effects }));
+  const heir = claims.queue(command.key).find(({ session }) => session === command.to);
+  if (answer.code === "not_waiting") demand(heir === undefined, "a waiter was not seen", () => ({ command, heir }));
+  if (answer.code !== "shared_holders") return;
+  const isBarred = heir?.mode === "exclusive" && claims.holders(command.key).length > 1;
+  demand(isBarred || report.isQuarantined, "a hand-over was refused for no reason", () => ({ command, heir }));
+}
+
+function isLetGo(effect: Effect | undefined, key: string): boolean {
+  return effect?.kind === "ended" && effect.outcome === "released" && effect.held && effect.key === key;
+}
+
 /** Whether this command shows a token that does not hold its key. */
 export function isStale(claims: SeenClaims, command: Command | undefined): boolean {
   if (command === undefined || !("token" in command) || command.token === undefined) return false;
@@ -106,7 +145,10 @@ function answersOf(command: Command): readonly Effect["kind"][] | undefined {
     case "extend":
       return ["extended", "lost", "refused"];
     case "release":
+    case "hand":
       return ["released", "lost", "refused"];
+    case "ask":
+      return ["asked", "refused"];
     case "revoke_key":
     case "revoke_session":
       return ["revoked"];

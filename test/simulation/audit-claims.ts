@@ -1,4 +1,5 @@
 import type { Acquire, Mode } from "../../src/core/command.ts";
+import type { AskRecord } from "../../src/core/record.ts";
 import type { Outcome } from "../../src/core/lifecycle.ts";
 
 /** A live claim as somebody knows it who only reads commands and effects. */
@@ -16,6 +17,7 @@ export interface Seen {
   state: "waiting" | "holding";
   /** While waiting. */
   readonly waitsUntil: number;
+  ask: AskRecord | undefined;
   /** While holding. */
   token: string;
   fence: number;
@@ -88,6 +90,7 @@ export class SeenClaims {
       ttlMs: asked.ttlMs,
       state: "waiting",
       waitsUntil: now + (asked.timeoutMs ?? Infinity),
+      ask: undefined,
       token: "",
       fence: 0,
       expiresAt: Infinity,

@@ -1,4 +1,4 @@
-import type { Acquire, Command, Release } from "../../src/core/command.ts";
+import type { Acquire, Ask, Command, Hand, Release } from "../../src/core/command.ts";
 import type { Effect } from "../../src/core/effect.ts";
 import type { Random } from "./random.ts";
 
@@ -32,6 +32,8 @@ export class Clients {
   acquires: Acquire[] = [];
   nests: Acquire[] = [];
   releases: Release[] = [];
+  hands: Hand[] = [];
+  asks: Ask[] = [];
   /** Sent, and not yet arrived. */
   underway: Command[] = [];
 
@@ -65,6 +67,8 @@ export class Clients {
   /** Remembers what was sent, so that it can be sent again. */
   note(command: Command): void {
     if (command.kind === "release") push(this.releases, command, PAST_MAX);
+    if (command.kind === "hand") push(this.hands, command, PAST_MAX);
+    if (command.kind === "ask") push(this.asks, command, PAST_MAX);
     if (command.kind !== "acquire") return;
     if (command.nest) push(this.nests, command, NESTS_MAX);
     else push(this.acquires, command, PAST_MAX);
@@ -109,6 +113,7 @@ export class Clients {
       case "queued":
       case "lost":
       case "extended":
+      case "asked":
       case "released":
       case "revoked":
       case "status":

@@ -45,13 +45,17 @@ export class Coverage {
       case "list":
         if (effect.more) this.add("list goes on");
         if (effect.keys.some(({ queue = [] }) => queue.length > 0)) this.add("list with a queue");
+        if (effect.keys.some(({ asks }) => asks !== undefined)) this.add("asks listed");
         return;
       case "opened":
       case "resumed":
       case "queued":
       case "extended":
+      case "asked":
       case "revoked":
+        return;
       case "status":
+        if (effect.asks !== undefined) this.add("asks shown");
         return;
       case "attempt_lost":
         this.add(`attempt lost ${effect.reason}`);

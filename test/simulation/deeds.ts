@@ -1,7 +1,7 @@
-import type { Acquire, Command, Mode } from "../../src/core/command.ts";
+import type { Acquire, Ask, Command, Hand, Mode } from "../../src/core/command.ts";
 import type { Clients, Told } from "./clients.ts";
 import type { Coverage } from "./coverage.ts";
-import type { ModelSpace } from "./model-space.ts";
+import type { ModelClaim, ModelSpace } from "./model-space.ts";
 import type { Deed, WorldOptions } from "./options.ts";
 import type { Random } from "./random.ts";
 
@@ -88,6 +88,24 @@ export class Deeds {
         return this.#extend(this.#held());
       case "release":
         return this.#release(this.#held());
+      case "ask":
+        return this.#ask();
+      case "askNoMore": {
+        const acquire = this.#waiting(({ ask }) => ask !== undefined);
+        if (acquire === undefined) return undefined;
+        const { from, request: claim } = acquire;
+        return { kind: "ask", from, request: this.#request(from), claim, withdraw: true };
+      }
+      case "showAsks": {
+        const key = this.#waiting(({ ask }) => ask !== undefined)?.key;
+        return key === undefined ? undefined : { kind: "status", ...this.#operator(), key };
+      }
+      case "hand":
+        return this.#hand(this.#held((told) => this.#heirs(told.key).length > 0));
+      case "handAstray":
+        return this.#handAstray();
+      case "repeatHand":
+        return pickOf(random, clients.hands);
       case "repeatSame":
         return this.#repeat(random.chance(0.7) ? this.#asked() : pickOf(random, clients.nests));
       case "repeatOther":
@@ -199,6 +217,40 @@ export class Deeds {
     return told && { kind: "release", ...this.#user(told), key: told.key, token: told.token };
   }
 
+  #ask(): Ask | undefined {
+    const random = this.#random;
+    const before = random.chance(0.15) ? pickOf(random, this.#clients.asks) : undefined;
+    const acquire = before ? undefined : this.#waiting();
+    const [from, claim] = before ? [before.from, before.claim] : [acquire?.from, acquire?.request];
+    if (from === undefined || claim === undefined) return undefined;
+    const fresh = this.#maybe(0.7, random.pick(["may I?", "please"]));
+    const message = before?.message === undefined ? fresh : { message: before.message };
+    return { kind: "ask", from, request: this.#request(from), claim, ...message };
+  }
+
+  #hand(told: Told | undefined): Hand | undefined {
+    if (told === undefined) return undefined;
+    const to = pickOf(this.#random, this.#heirs(told.key)) ?? "nobody";
+    return { kind: "hand", ...this.#user(told), key: told.key, token: told.token, to };
+  }
+
+  /** To a session that may not wait there, by a token that may not hold, or for another key. */
+  #handAstray(): Hand | undefined {
+    const random = this.#random;
+    const told = random.chance(0.7) ? this.#held() : pickOf(random, this.#clients.lost);
+    const hand = this.#hand(told);
+    if (hand === undefined || told === undefined) return undefined;
+    if (random.chance(0.3)) return { ...hand, key: this.#key() };
+    return { ...hand, to: pickOf(random, this.#clients.peers)?.id ?? "nobody" };
+  }
+
+  /** Sessions that wait for the key. */
+  #heirs(key: string): string[] {
+    return this.#space()
+      .queue(key)
+      .flatMap(({ session }) => session ?? []);
+  }
+
   #use(told: Told): Command | undefined {
     const way = this.#random.pick(["extend", "release", "reenter", "nest"] as const);
     if (way === "extend") return this.#extend(told);
@@ -258,10 +310,18 @@ export class Deeds {
   }
 
   /** A lock that somebody believes to hold; mostly he is right. */
-  #held(): Told | undefined {
-    const { held } = this.#clients;
+  #held(filter: (told: Told) => boolean = () => true): Told | undefined {
+    const held = this.#clients.held.filter(filter);
     const right = held.filter(({ token }) => this.#space().byToken(token)?.state === "holding");
     return pickOf(this.#random, this.#random.chance(0.85) ? right : held);
+  }
+
+  /** An acquire that mostly waits. */
+  #waiting(filter: (claim: ModelClaim) => boolean = () => true): Acquire | undefined {
+    const claimOf = ({ from, request }: Acquire): ModelClaim | undefined => this.#space().byRequest(from, request);
+    const isRight = (claim: ModelClaim | undefined): boolean => claim?.state === "waiting" && filter(claim);
+    const right = this.#clients.acquires.filter((acquire) => isRight(claimOf(acquire)));
+    return pickOf(this.#random, this.#random.chance(0.85) ? right : this.#clients.acquires);
   }
 
   /** An acquire of before; mostly of somebody who is still there. */

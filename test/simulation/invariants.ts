@@ -3,12 +3,14 @@ import type { Effect, Ended, Granted, Queued, Resumed, SessionEnded } from "../.
 import type { EngineCounts } from "../../src/core/engine.ts";
 import {
   checkAnswers,
+  checkHand,
   checkHead,
   checkHolders,
   checkOverdue,
   checkSnapshot,
   checkStale,
   checkStatus,
+  isNamed,
   isStale,
   positionOf,
 } from "./audit-checks.ts";
@@ -51,6 +53,7 @@ export class Auditor {
     }
     checkOverdue(this.#claims, this.#sessions.values(), now);
     checkAnswers(report, isSettled);
+    checkHand(this.#claims, report, isSettled);
     if (wasStale) checkStale(report);
     const isRefused = effects.length === 1 && (effects[0]?.kind === "refused" || effects[0]?.kind === "lost");
     if (isSettled && (wasStale || isRefused)) {
@@ -98,7 +101,9 @@ export class Auditor {
       case "queued":
         return this.#queued(effect, report);
       case "granted":
-        return effect.reentrant ? this.#reentered(effect) : this.#granted(effect, report);
+        return effect.reentrant ? this.#reentered(effect) : this.#granted(effect, at, report);
+      case "asked":
+        return this.#asked(report);
       case "ended":
         return this.#ended(effect, report);
       case "extended": {
@@ -186,7 +191,7 @@ export class Auditor {
     demand(effect.position === position, "a waiter was told another place than its own", () => ({ effect, position }));
   }
 
-  #granted(effect: Granted, report: Report): void {
+  #granted(effect: Granted, at: number, report: Report): void {
     let claim = this.#claims.find(effect.to, effect.request);
     if (claim?.state === "holding") {
       const isSame = claim.token === effect.token && claim.fence === effect.fence;
@@ -200,15 +205,27 @@ export class Auditor {
     demand(effect.fence > this.#lastFence, "a fence did not rise", () => ({ effect, last: this.#lastFence }));
     this.#lastFence = effect.fence;
     const overtaken = this.#claims.queue(claim.key).find((other) => other.ticket < effect.ticket);
-    demand(overtaken === undefined || asked?.steal === true, "a waiter was overtaken", () => ({ effect, overtaken }));
+    const isFirst = overtaken === undefined || asked?.steal === true || isNamed(this.#claims, claim, at, report);
+    demand(isFirst, "a waiter was overtaken", () => ({ effect, overtaken }));
     demand(claim.waitsUntil >= report.now, "a grant to somebody whose wait was over", () => ({ effect, claim }));
     const session = this.#sessions.get(claim.session ?? "");
     const isOrphan = claim.session !== undefined && (session === undefined || session.endsAt < report.now);
     demand(!isOrphan, "a grant to a session that is over", () => ({ effect, session }));
     const expiresAt = report.now + (claim.ttlMs ?? Infinity);
     demand((effect.expiresAt ?? Infinity) === expiresAt, "a lease does not count from its grant", () => ({ effect }));
-    Object.assign(claim, { state: "holding", token: effect.token, fence: effect.fence, expiresAt });
+    Object.assign(claim, { state: "holding", token: effect.token, fence: effect.fence, expiresAt, ask: undefined });
     checkHolders(this.#claims, claim.key);
+  }
+
+  #asked({ command, now }: Report): void {
+    demand(command?.kind === "ask", "an ask was taken that nobody made", () => ({ command }));
+    const { from, message, withdraw } = command;
+    const claim = this.#claims.find(from, command.claim);
+    demand(claim?.state === "waiting", "a claim asks for what it does not wait for", () => ({ command, claim }));
+    if (withdraw) claim.ask = undefined;
+    else if (claim.ask === undefined || claim.ask.message !== message) {
+      claim.ask = { ...(message !== undefined && { message }), since: now };
+    }
   }
 
   #reentered(effect: Granted): void {

@@ -144,6 +144,7 @@ export class ModelLife {
       grantedAt: this.#now,
       deadline: this.#now + (claim.ttlMs ?? Infinity),
       depth: 1,
+      ask: undefined,
       stored: claim.durable,
     });
     this.tellGranted(granted, claim.asked, false, 1);
@@ -154,6 +155,7 @@ export class ModelLife {
       state: "gone",
       outcome,
       by,
+      ask: undefined,
       deadline: memoryEnd(this.#now, claim.ttlMs),
       stored: claim.stored || (claim.durable && claim.fence > 0),
       endOrder: ++this.#ends,

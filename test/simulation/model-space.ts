@@ -1,6 +1,6 @@
 import type { Acquire } from "../../src/core/command.ts";
-import type { By, ClaimSnapshot, Holder, KeyStatus, Place, Waiting } from "../../src/core/effect.ts";
-import { MEMORY_MS, QUEUE_TOLD_MAX } from "../../src/core/limits.ts";
+import type { Asking, By, ClaimSnapshot, Holder, KeyStatus, Place, Waiting } from "../../src/core/effect.ts";
+import { ASKS_TOLD_MAX, MEMORY_MS, QUEUE_TOLD_MAX } from "../../src/core/limits.ts";
 import type { ClaimRecord, SessionRecord } from "../../src/core/record.ts";
 
 /** A claim as the model sees it: what a store knows, and what only the process knows. Never changed, only replaced. */
@@ -98,8 +98,9 @@ export class ModelSpace {
     return this.live().find((claim) => claim.asked.key === key)?.asked.limit;
   }
 
-  isCompatible(asked: Acquire): boolean {
-    const holders = this.holders(asked.key);
+  /** `without`: one who holds and is about to let go. */
+  isCompatible(asked: Acquire, without?: ModelClaim): boolean {
+    const holders = this.holders(asked.key).filter((holder) => holder.ticket !== without?.ticket);
     if (asked.mode === "exclusive") return holders.length === 0;
     const limit = this.limitOf(asked.key) ?? Infinity;
     return holders.every((holder) => holder.asked.mode === "shared") && holders.length < limit;
@@ -121,11 +122,13 @@ export class ModelSpace {
         ...(meta !== undefined && { meta }),
       };
     });
+    const asks = this.asks(key);
     const places = this.#places(key).filter(({ session }) => of.includes(session));
     return {
       key,
       holders,
       waiting: this.queue(key).length,
+      ...(asks.length > 0 && { asks }),
       ...(limit !== undefined && { limit }),
       ...(places.length > 0 && { places }),
     };
@@ -152,6 +155,20 @@ export class ModelSpace {
       mode,
     }));
     return all.slice(0, QUEUE_TOLD_MAX);
+  }
+
+  /** Who waits for a key and asks for it, in order of arrival. */
+  asks(key: string): Asking[] {
+    const asks = this.queue(key).flatMap(({ asked, session: id, ask }) => {
+      const session = this.session(id);
+      const meta = asked.meta ?? session?.meta;
+      const who = {
+        ...(id !== undefined && { session: id }),
+        ...(session?.user !== undefined && { user: session.user }),
+      };
+      return ask === undefined ? [] : [{ ...who, ...ask, ...(meta !== undefined && { meta }) }];
+    });
+    return asks.slice(0, ASKS_TOLD_MAX);
   }
 
   snapshot(claim: ModelClaim): ClaimSnapshot {

@@ -1,7 +1,9 @@
 import type {
   Acquire,
+  Ask,
   Cancel,
   Extend,
+  Hand,
   List,
   LockCommand,
   Open,
@@ -104,6 +106,10 @@ export class Model {
         return this.#extend(command);
       case "release":
         return this.#release(command);
+      case "hand":
+        return this.#hand(command);
+      case "ask":
+        return this.#ask(command);
       case "revoke_key":
         return this.#revokeKey(command);
       case "revoke_session":
@@ -209,6 +215,7 @@ export class Model {
       by: undefined,
       nested: undefined,
       unnested: undefined,
+      ask: undefined,
       abandoned: false,
       requestKnown: true,
       durable,
@@ -289,6 +296,36 @@ export class Model {
     this.#tellReleased(command, 0, false);
   }
 
+  #hand(command: Hand): void {
+    const claim = this.space.byToken(command.token);
+    const { from, key } = command;
+    if (claim === undefined || claim.asked.key !== key) return this.#refuse(command, "unknown_token");
+    if (claim.state === "gone") {
+      const isFree = claim.outcome === "released" || claim.outcome === "cancelled";
+      return isFree ? this.#tellReleased(command, 0, true) : this.#life.tellLost(claim, command);
+    }
+    const heir = this.space.queue(key).find(({ session }) => session === command.to);
+    if (heir === undefined) return this.#refuse(command, "not_waiting");
+    const isCompatible = !this.isQuarantined() && this.space.isCompatible(heir.asked, claim);
+    if (!isCompatible) return this.#refuse(command, "shared_holders");
+    this.#life.end(claim, "released", claim.asked.from === from ? undefined : this.space.by(from));
+    this.#life.grant(heir);
+    this.#life.promote(key);
+    this.#tellReleased(command, 0, false);
+  }
+
+  #ask(command: Ask): void {
+    const { from, claim: request, message, withdraw } = command;
+    const claim = this.space.byRequest(from, request);
+    if (claim?.state !== "waiting") {
+      return this.#life.tell({ kind: "refused", ...addressOf(command), code: "not_waiting" });
+    }
+    const isSame = claim.ask !== undefined && claim.ask.message === message;
+    const fresh = { ...(message !== undefined && { message }), since: this.now };
+    this.space.change(claim, { ask: withdraw ? undefined : isSame ? claim.ask : fresh });
+    this.#life.tell({ kind: "asked", ...addressOf(command) });
+  }
+
   #revokeKey(command: RevokeKey): void {
     const holders = this.space.holders(command.key);
     const operator = this.space.by(command.from, command.message);
@@ -320,7 +357,7 @@ export class Model {
     this.#life.tell({ kind: "list", ...addressOf(command), keys: shown, more: keys.length > countMax });
   }
 
-  #tellReleased(command: Release, depth: number, already: boolean): void {
+  #tellReleased(command: Release | Hand, depth: number, already: boolean): void {
     this.#life.tell({ kind: "released", ...addressOf(command), key: command.key, depth, already });
   }
 

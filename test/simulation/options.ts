@@ -20,6 +20,12 @@ export type Deed =
   | "hangUp"
   | "extend"
   | "release"
+  | "ask"
+  | "askNoMore"
+  | "showAsks"
+  | "hand"
+  | "handAstray"
+  | "repeatHand"
   | "repeatSame"
   | "repeatOther"
   | "repeatRelease"
@@ -114,7 +120,7 @@ export interface WorldOptions {
 export function drawOptions(seed: number, steps: number, judge: WorldOptions["judge"] = "both"): WorldOptions {
   const random = new Random(seed);
   const keys = drawKeys(random);
-  return {
+  const drawn = {
     seed,
     steps,
     judge,
@@ -147,10 +153,11 @@ export function drawOptions(seed: number, steps: number, judge: WorldOptions["ju
     anonymous: random.pick([0, 0.2, 0.5, 0.9]),
     ttlMaxMs: random.pick([100, 300, 2000, 60_000]),
     timeoutMaxMs: random.pick([20, 200, 2000, 20_000, 60_000]),
-    // Drawn last, so that worlds without records are what they were before there were any.
+    // Drawn after what was there before, so that worlds without these are what they were.
     ...drawLedger(random),
     isWatched: random.chance(0.4),
-  };
+  } as const;
+  return { ...drawn, deeds: { ...drawn.deeds, ...drawLateDeeds(random) } };
 }
 
 /** Names that a careless implementation mixes up: one starts with another, and code units sort unlike code points. */
@@ -177,7 +184,23 @@ function drawLimits(random: Random): EngineLimits {
   };
 }
 
-function drawDeeds(random: Random): Record<Deed, number> {
+/** What came later: a deed that is never done leaves the others as they are. */
+type LateDeed = "ask" | "askNoMore" | "showAsks" | "hand" | "handAstray" | "repeatHand";
+
+function drawLateDeeds(random: Random): Record<LateDeed, number> {
+  const some = (probability: number, max: number): number =>
+    random.chance(probability) ? (random.between(1, 10) * max) / 10 : 0;
+  return {
+    ask: some(0.6, 6),
+    askNoMore: some(0.5, 2),
+    showAsks: some(0.5, 3),
+    hand: some(0.6, 6),
+    handAstray: some(0.4, 3),
+    repeatHand: some(0.5, 3),
+  };
+}
+
+function drawDeeds(random: Random): Record<Exclude<Deed, LateDeed>, number> {
   const some = (probability: number, max: number): number =>
     random.chance(probability) ? (random.between(1, 10) * max) / 10 : 0;
   const isNestful = random.chance(0.08);

@@ -62,13 +62,13 @@ describe("what once went wrong", () => {
 
 function optionsOf({ seed, steps, options, limits, deeds }: SeedRegression): WorldOptions {
   const drawn = drawOptions(seed, steps);
-  // These were found before there were records.
+  // These were found before there were records, or anybody asked or handed over.
   return {
     ...drawn,
     ledger: 0,
     ...options,
     limits: { ...drawn.limits, ...limits },
-    deeds: { ...drawn.deeds, ...deeds },
+    deeds: { ...drawn.deeds, ask: 0, askNoMore: 0, showAsks: 0, hand: 0, handAstray: 0, repeatHand: 0, ...deeds },
   };
 }
 
@@ -102,6 +102,7 @@ function expectedCoverage(): Record<string, number> {
     lost: 5000,
     extended: 2000,
     released: 10_000,
+    asked: 1500,
     revoked: 1000,
     status: 2000,
     list: 2000,
@@ -124,6 +125,8 @@ function expectedCoverage(): Record<string, number> {
     request_mismatch: 500,
     unknown_token: 5000,
     session_ended: 5000,
+    not_waiting: 2000,
+    shared_holders: 50,
     fingerprint_mismatch: 2000,
     result_mismatch: 200,
     unavailable: 1000,
@@ -165,6 +168,12 @@ function expectedCoverage(): Record<string, number> {
     hangUp: 5000,
     extend: 5000,
     release: 10_000,
+    ask: 3000,
+    askNoMore: 1000,
+    showAsks: 1000,
+    hand: 3000,
+    handAstray: 1000,
+    repeatHand: 1000,
     repeatSame: 5000,
     repeatOther: 1000,
     repeatRelease: 5000,
@@ -249,6 +258,13 @@ function expectedCoverage(): Record<string, number> {
     "ended by another": 1000,
     "list goes on": 50,
     "list with a queue": 50,
+    "asks shown": 500,
+    "asks listed": 20,
+    "handed over": 1000,
+    "handed past the queue": 200,
+    "handed whatever the depth": 50,
+    "handed to a session that is away": 50,
+    "restored ask": 50,
     "resumed while connected": 1000,
     "uncommitted steps lost": 500,
     "woken by a restart": 50,

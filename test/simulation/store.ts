@@ -86,7 +86,7 @@ function comparable(claim: ClaimRecord, sessions: ReadonlySet<string>): Partial<
   const { ttlMs, depth, unnested } = claim;
   const session = claim.session !== undefined && sessions.has(claim.session) ? claim.session : undefined;
   const always = { ticket, asked, session, state, deadline, fence, ttlMs };
-  if (state === "waiting") return always;
+  if (state === "waiting") return { ...always, ask: claim.ask };
   if (state === "gone") return { ...always, outcome: claim.outcome, by: claim.by, abandoned: claim.abandoned };
   return { ...always, grantedAt: claim.grantedAt, depth, nested: claim.nested ?? [], unnested };
 }
@@ -106,6 +106,7 @@ function copyClaim(claim: ClaimRecord): ClaimRecord {
     by: claim.by && { ...claim.by },
     nested: claim.nested?.map(copyNest),
     unnested: claim.unnested && copyNest(claim.unnested),
+    ask: claim.ask && { ...claim.ask },
     abandoned: claim.abandoned,
   };
 }

@@ -1,4 +1,4 @@
-import type { Command } from "../../src/core/command.ts";
+import type { Command, Hand } from "../../src/core/command.ts";
 import type { Effect } from "../../src/core/effect.ts";
 import { NEST_MEMORY_MAX } from "../../src/core/limits.ts";
 import { Clients } from "./clients.ts";
@@ -169,11 +169,29 @@ class World {
     this.#log(`${++this.#steps} at ${now}: ${show(command)}`);
     const isKnown = "from" in command && this.#isOver(command.from);
     if (isKnown) this.#coverage.add("fault after the end");
+    const handed = command.kind === "hand" ? this.#lookAtHand(command) : [];
     const effects = this.#server.step(command, now);
     this.#record(command, effects);
+    const isHanded = effects.some((effect) => effect.kind === "released" && !effect.already);
+    for (const name of isHanded ? handed : []) this.#coverage.add(name);
     const isNested = command.kind === "acquire" && command.nest === true;
     const nested = isNested ? this.#server.model.space.byToken(command.token ?? "")?.nested : undefined;
     if (nested?.length === NEST_MEMORY_MAX) this.#coverage.add("nest memory full");
+  }
+
+  /** What may come to be said of a hand-over, if it succeeds. */
+  #lookAtHand({ key, token, to }: Hand): string[] {
+    const { space } = this.#server.model;
+    const queue = space.queue(key);
+    const isPast = queue[0] !== undefined && queue[0].session !== to;
+    const isDeep = (space.byToken(token)?.depth ?? 0) > 1;
+    const isAway = space.session(to)?.deadline !== Infinity;
+    return [
+      "handed over",
+      ...(isPast ? ["handed past the queue"] : []),
+      ...(isDeep ? ["handed whatever the depth"] : []),
+      ...(isAway ? ["handed to a session that is away"] : []),
+    ];
   }
 
   #isOver(from: string): boolean {
@@ -214,7 +232,10 @@ class World {
     this.#coverage.add("restored begin that waits", this.#store.ledger.waiterCount);
     this.#server = new Server(this.#options, this.#store, random, this.#now);
     this.#log(`${++this.#steps} at ${this.#now}: a new server starts`);
-    for (const claim of this.#server.model.space.claims) this.#coverage.add(`restored ${claim.state}`);
+    for (const claim of this.#server.model.space.claims) {
+      this.#coverage.add(`restored ${claim.state}`);
+      if (claim.ask !== undefined) this.#coverage.add("restored ask");
+    }
     this.#coverage.add("restored session", this.#server.model.space.sessions.length);
     this.#coverage.add("restored attempt", this.#server.model.ledger.running().length);
     this.#commit(true);

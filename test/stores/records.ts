@@ -56,6 +56,7 @@ export function holding(ticket: number, over: Partial<ClaimRecord> = {}): ClaimR
     by: undefined,
     nested: undefined,
     unnested: undefined,
+    ask: undefined,
     abandoned: false,
     ...over,
   };

@@ -82,6 +82,22 @@ describe(`the store over ${driver.name}`, () => {
     expect(Math.abs(found.grantedAt - full.grantedAt)).toBeLessThanOrEqual(2);
   });
 
+  test("what a waiter asks is kept with its claim, and a claim of before anybody could ask is read", () => {
+    const store = open();
+    const asking = waiting(1, { ask: { message: "may I?", since: 5000 } });
+    store.commit("default", claims(asking));
+    expect(onlyClaim(store).ask).toEqual({ message: "may I?", since: expect.closeTo(5000, -1) });
+    store.commit("default", claims(waiting(1, { ask: { since: 5000 } })));
+    expect(onlyClaim(store).ask).toEqual({ since: expect.closeTo(5000, -1) });
+    store.commit("default", claims(waiting(1)));
+    store.close();
+    raw((connection) => {
+      const [row] = connection.prepare("SELECT record FROM claim").all() as { record: string }[];
+      expect(JSON.parse(row?.record ?? "")).not.toHaveProperty("ask");
+    });
+    expect(onlyClaim(open()).ask).toBeUndefined();
+  });
+
   test("a claim without optional fields comes back without them", () => {
     const bare: ClaimRecord = {
       ...waiting(1, { ttlMs: undefined, session: "s", deadline: Number.POSITIVE_INFINITY }),
@@ -297,6 +313,8 @@ describe(`the store over ${driver.name}`, () => {
     ["a record without its fields", "{}"],
     ["a state that does not exist", JSON.stringify({ ...holding(1), state: "lost" })],
     ["a deadline of a wrong type", JSON.stringify({ ...holding(1), deadline: "1" })],
+    ["an ask of a wrong type", JSON.stringify({ ...waiting(1), ask: "may I?" })],
+    ["an ask without its time", JSON.stringify({ ...waiting(1), ask: { message: "may I?" } })],
   ])("a space with a damaged claim is not served: %s", (_name, record) => {
     const store = open();
     store.commit("default", claims(holding(1)));

@@ -21,13 +21,16 @@ local function tellReleased(command, depth, already)
   })
 end
 
+-- To let go once more what its owner let go is no loss.
+local function answerGone(command, claim)
+  if claim.outcome == 'released' or claim.outcome == 'cancelled' then return tellReleased(command, 0, true) end
+  tellLost(command, claim)
+end
+
 function LOCKS.release(command)
   local claim = findToken(command.token, command.key)
   if not claim then return refuse(command, 'unknown_token') end
-  if claim.state == 'gone' then
-    if claim.outcome == 'released' or claim.outcome == 'cancelled' then return tellReleased(command, 0, true) end
-    return tellLost(command, claim)
-  end
+  if claim.state == 'gone' then return answerGone(command, claim) end
   local before = claim.unnested
   if before and before.request == command.request and before.from == command.from then
     return tellReleased(command, before.depth, true)

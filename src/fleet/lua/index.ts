@@ -1,6 +1,7 @@
 /** The script that serves calls: all its parts as one text, which Redis knows by its hash. */
 
 import { ACQUIRE } from "./acquire.ts";
+import { ASKING } from "./asking.ts";
 import { ATTEMPTS } from "./attempts.ts";
 import { DUE } from "./due.ts";
 import { HOLDING } from "./holding.ts";
@@ -23,6 +24,7 @@ export const SCRIPT: string = [
   MOVES,
   ACQUIRE,
   HOLDING,
+  lazily("asking", [ASKING], []),
   lazily("reads", [READS], []),
   lazily("ledger", [LEDGER, ATTEMPTS], ["begunOf", "saveBegun", "saveBegins", "dropBegins", "serveBegunDue"]),
   lazily("life", [SESSIONS, SWEEP], ["lose", "sweep"]),

@@ -5,7 +5,7 @@ import { FLEET_DEFAULTS } from "../script.ts";
 export const MAIN: string = String.raw`
 local PARTS = {
   open = life, resume = life, drop = life, bye = life, revoke_session = life,
-  status = reads, list = reads, revoke_key = reads,
+  ask = asking, hand = asking, status = reads, list = reads, revoke_key = reads,
 }
 
 function LOCKS.tick() end

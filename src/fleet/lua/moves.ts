@@ -90,6 +90,18 @@ local function unwatch(claim)
   call('SREM', at('pw:' .. claim.process), 'c' .. claim.id)
 end
 
+local function askNoMore(claim)
+  claim.ask = nil
+  call('ZREM', askingOf(claim.asked.key), claim.id)
+end
+
+-- A claim leaves its queue, and what it asks is gone with that.
+local function dequeue(claim)
+  call('ZREM', queueOf(claim.asked.key), claim.id)
+  unwatch(claim)
+  if claim.ask then askNoMore(claim) end
+end
+
 local function adopt(claim)
   if claim.isOrphan then
     claim.isOrphan = nil
@@ -124,10 +136,7 @@ local function finish(claim, outcome, by)
   work = work + 1
   local held = claim.state == 'holding'
   if held then call('ZREM', holdersOf(claim.asked.key), claim.id)
-  else
-    call('ZREM', queueOf(claim.asked.key), claim.id)
-    unwatch(claim)
-  end
+  else dequeue(claim) end
   adopt(claim)
   claim.state = 'gone'
   claim.outcome = outcome
@@ -165,8 +174,7 @@ local function promote(key)
     if claim.deadline and claim.deadline < now then finish(claim, 'timed_out')
     elseif owner and owner.deadline and owner.deadline < now then finish(claim, 'dropped')
     elseif not isQuarantined() and admits(key, claim.asked.mode, latchOf(key)) then
-      call('ZREM', queue, id)
-      unwatch(claim)
+      dequeue(claim)
       grant(claim)
     else break end
   end

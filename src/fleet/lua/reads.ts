@@ -1,6 +1,6 @@
 /** Lua: what an operator asks and does: who holds what, and out with them. */
 
-import { QUEUE_TOLD_MAX } from "../../core/limits.ts";
+import { ASKS_TOLD_MAX, QUEUE_TOLD_MAX } from "../../core/limits.ts";
 
 export const READS: string = String.raw`
 function LOCKS.revoke_key(command)
@@ -17,6 +17,15 @@ local function holderOf(id)
   return json({
     session = owner and owner.id, user = owner and owner.user, mode = claim.asked.mode, fence = claim.fence, since = claim.grantedAt,
     expiresAt = claim.deadline, meta = claim.asked.meta or (owner and owner.meta),
+  })
+end
+
+local function askOf(id)
+  local claim = claimOf(id)
+  local owner = claim.owner and sessionOf(claim.owner)
+  return json({
+    session = owner and owner.id, user = owner and owner.user, message = claim.ask.message, since = claim.ask.since,
+    meta = claim.asked.meta or (owner and owner.meta),
   })
 end
 
@@ -49,6 +58,9 @@ local function statusOf(key, told, of)
   told.key = key
   told.holders = listOf(holders)
   told.waiting = call('ZCARD', queueOf(key))
+  local asks = {}
+  for i, id in ipairs(call('ZRANGE', askingOf(key), 0, ${ASKS_TOLD_MAX - 1})) do asks[i] = askOf(id) end
+  if asks[1] then told.asks = listOf(asks) end
   local limit = latchOf(key)
   if limit ~= false and limit ~= '' then told.limit = limit end
   told.places = placesOf(key, of, told.waiting)

@@ -5,6 +5,7 @@
  * sessions          hash    id → session                      tokens       hash  token → ticket
  * latches           hash    live key → limit or ''            keys         zset  live keys, by bytes
  * h:<key>           zset    fence → ticket of a holder        q:<key>      zset  ticket of a waiter
+ * a:<key>           zset    ticket of a waiter that asks
  * r:<from>          hash    request id → ticket               live:<id>    zset  tickets of a session's live claims
  * due               zset    deadline → whose                  un:<id>      zset  its remembered claims that were never granted
  * ended             zset    order of end → ticket             forget       zset  when → ticket
@@ -109,7 +110,7 @@ end
 local claims, changedClaims = {}, {}
 local CLAIM_FIELDS = {
   'state', 'deadline', 'fence', 'grantedAt', 'ttlMs', 'depth', 'outcome', 'by', 'nested', 'unnested',
-  'abandoned', 'owner', 'process', 'isOrphan', 'forgetAt',
+  'ask', 'abandoned', 'owner', 'process', 'isOrphan', 'forgetAt',
 }
 
 local function claimOf(id)
@@ -232,6 +233,11 @@ end
 
 local function queueOf(key)
   return base .. ':q:' .. key
+end
+
+-- Those in the queue that ask for the key.
+local function askingOf(key)
+  return base .. ':a:' .. key
 end
 
 local function closeLatchIfFree(key)

@@ -34,7 +34,8 @@ class Routes {
     const session = "session" in command && typeof command.session === "string" ? command.session : undefined;
     if (command.kind === "drop" || command.kind === "bye") return this.#sessions.get(session ?? "") ?? any;
     if (!("from" in command)) return any;
-    const known = this.#sessions.get(command.from) ?? this.#callers.get(callerOf(command));
+    const about = command.kind === "ask" ? { ...command, request: command.claim } : command;
+    const known = this.#sessions.get(command.from) ?? this.#callers.get(callerOf(about));
     if (known === undefined || !isAsking(command) || command.session) return known ?? any;
     // The same request on another process; not when something else is told under it as well, which is then for the one before.
     const isOneAnswer = effects.filter((effect) => isFor(effect, command)).length === 1;

@@ -135,9 +135,9 @@ export class FakeStore implements Store {
 function structuredCloneOf(change: Batch["changes"][number]): Batch["changes"][number] {
   if (change.kind === "claim") {
     const { ticket, asked, session, state, deadline, fence, grantedAt, ttlMs, depth, outcome, by } = change.claim;
-    const { nested, unnested, abandoned } = change.claim;
+    const { nested, unnested, ask, abandoned } = change.claim;
     const claim = { ticket, asked, session, state, deadline, fence, grantedAt, ttlMs, depth, outcome, by };
-    return { kind: "claim", claim: { ...claim, nested: nested && [...nested], unnested, abandoned } };
+    return { kind: "claim", claim: { ...claim, nested: nested && [...nested], unnested, ask, abandoned } };
   }
   if (change.kind === "session") {
     const { id, secret, graceMs, meta, user, order, deadline } = change.session;

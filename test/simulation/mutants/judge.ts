@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { Mutant } from "./mutant.ts";
+import { ASKING_MUTANTS } from "./asking.ts";
 import { OWNERSHIP_MUTANTS } from "./ownership.ts";
 import { QUEUE_MUTANTS } from "./queue.ts";
 import { RECORD_MUTANTS } from "./records.ts";
@@ -18,6 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...OWNERSHIP_MUTANTS,
   ...SESSION_MUTANTS,
   ...RECORD_MUTANTS,
+  ...ASKING_MUTANTS,
 ];
 
 const SIMULATION = join(import.meta.dirname, "..");

@@ -5,14 +5,14 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     bug: "a stale token releases the next holder",
     file: "holding.ts",
-    find: `    const isReleased = claim.outcome`,
+    find: `    if (isLetGo(claim)) tellReleased`,
     replace: `    const heir = state.latches.get(command.key)?.holders.first;
     if (heir !== undefined) {
       const latch = heir.latch as Latch;
       state.end(heir, "released");
       state.promote(latch);
     }
-    const isReleased = claim.outcome`,
+    if (isLetGo(claim)) tellReleased`,
   },
   {
     bug: "a token opens other keys than its own",
@@ -35,8 +35,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     bug: "an expired lock is told to be released already",
     file: "holding.ts",
-    find: `claim.outcome === "released" || claim.outcome === "cancelled"`,
-    replace: `claim.outcome !== "stolen"`,
+    find: `outcome === "released" || outcome === "cancelled"`,
+    replace: `outcome !== "stolen"`,
   },
   {
     bug: "re-entry changes the fence",

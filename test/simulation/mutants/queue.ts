@@ -17,8 +17,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     bug: "a timed-out waiter stays in the queue",
     file: "state.ts",
-    find: `(held ? latch.holders : latch.queue).remove(claim);`,
-    replace: `if (held || outcome !== "timed_out") (held ? latch.holders : latch.queue).remove(claim);`,
+    find: `else latch.dequeue(claim);`,
+    replace: `else if (outcome !== "timed_out") latch.dequeue(claim);`,
   },
   {
     bug: "the queue is not looked at again after a cancel",
@@ -41,8 +41,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     bug: "only one reader of a run is granted",
     file: "state.ts",
-    find: `        this.grant(head);\n      } else break;`,
-    replace: `        this.grant(head);\n        break;\n      } else break;`,
+    find: `        this.grantWaiting(head);\n      } else break;`,
+    replace: `        this.grantWaiting(head);\n        break;\n      } else break;`,
   },
   {
     bug: "a writer joins the readers",
