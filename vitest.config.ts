@@ -11,6 +11,7 @@ export default defineConfig({
       project("processes", 30_000),
       project("fleet", 300_000),
       project("fleet-servers", 60_000),
+      project("browser", 60_000),
       project("docs", 30_000),
       project("workers", 60_000, "test/workers/*.test.ts"),
     ],

@@ -8,6 +8,7 @@ export const TEST_FOLDERS = {
   "fleet-servers": ["fleet-servers"],
   workers: ["workers"],
   "workers-inside": ["workers/inside"],
+  browser: ["browser"],
   docs: ["docs", "examples"],
 } as const satisfies Record<string, readonly string[]>;
 

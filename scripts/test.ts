@@ -25,7 +25,7 @@ const LANES = 2;
 const STEP_TIME_MAX_MS = 420_000;
 
 const steps: readonly Step[] = [
-  { name: "typecheck", run: ["tsc -p tsconfig.json"] },
+  { name: "typecheck", run: ["tsc -p tsconfig.json", "tsc -p tsconfig.browser.json"] },
   { name: "core", run: ["tsc -p tsconfig.core.json"] },
   { name: "client", run: ["tsc -p tsconfig.client.json"] },
   { name: "deno-check", run: ["deno check --cached-only runtimes/deno.ts"] },
@@ -55,6 +55,7 @@ const steps: readonly Step[] = [
     tests: "workers-inside",
     alone: true,
   },
+  { name: "browser", run: [`${vitest("node", "browser")} --no-file-parallelism`], tests: "browser", alone: true },
   // Counts and violations, never times: whether a benchmark still measures what it says.
   { name: "bench", run: ["node bench/main.ts --quick"], alone: true },
   { name: "docs", run: [vitest("node", "docs")], tests: "docs", alone: true },

@@ -22,6 +22,9 @@ const RESEND_MS = 1_000;
 /** What is sent again when the server could not serve it. */
 const MUST_ARRIVE: ReadonlySet<Ask["t"]> = new Set(["release", "complete", "fail"]);
 
+/** What may be waited for. */
+const WAITS: ReadonlySet<Ask["t"]> = new Set(["acquire", "begin"]);
+
 /** The frames that answer something or tell of a claim. */
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
@@ -129,11 +132,17 @@ export class ClaimTable<Call> {
     }
   }
 
-  /** The session is over. What it held is lost; waiting acquires, to whom nothing was promised, queue anew in the next one. */
-  sessionEnded(): void {
+  /**
+   * The session is over. What it held is lost; waiting acquires, to whom nothing was promised, queue anew in the next one, unless
+   * there is an error for them.
+   */
+  sessionEnded(error?: LatchkeyError): void {
     this.suspended();
     this.loseAll("dropped");
-    for (const entry of this.#book.entries.values()) entry.sentAt = undefined;
+    for (const entry of this.#book.entries.values()) {
+      entry.sentAt = undefined;
+      if (error !== undefined && WAITS.has(entry.frame.t)) this.#book.fail(entry, error);
+    }
   }
 
   /** All that is held through the session; `kept` ones, which go on without it, only when nobody can use them any more. */

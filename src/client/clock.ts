@@ -1,5 +1,7 @@
 /** Time as the client counts it: the clocks of the runtime, its timer, its turns, and how they are made safe against suspend. */
 
+import { ownPage, type Page } from "./page-life.ts";
+
 /** What the client needs from the runtime besides sockets; tests put virtual time here. */
 export interface Ports {
   /** Monotonic ms. May stand still while the machine is suspended. */
@@ -15,6 +17,8 @@ export interface Ports {
   readonly random: () => number;
   /** Calls `run` when what runs now is done, before anything else happens. */
   readonly afterTurn: (run: () => void) => void;
+  /** The page that this runs in, if any. */
+  readonly page?: Page | undefined;
 }
 
 export const systemPorts: Ports = {
@@ -27,6 +31,9 @@ export const systemPorts: Ports = {
   },
   random: () => Math.random(),
   afterTurn: (run) => queueMicrotask(run),
+  get page() {
+    return ownPage();
+  },
 };
 
 /** Node and Bun have timers that are objects, Deno numbers as browsers have, where no process waits for them. */
@@ -44,6 +51,9 @@ export const NEVER: number = Number.POSITIVE_INFINITY;
  * only the time awake, so without this a lease could end unnoticed long after the machine woke up.
  */
 export const CHECK_MS = 1_000;
+
+/** A timer that goes off so much too late, ms, tells that the machine slept, or that the program was held up as if it did. */
+export const JUMP_MS = 5_000;
 
 /** Differences between the two clocks below this are rounding and drift, ms. */
 const NOISE_MS = 50;

@@ -27,6 +27,17 @@ export interface ConnectOptions {
   readonly onError?: OnError | undefined;
   readonly onStatus?: ((status: ConnectionStatus) => void) | undefined;
   readonly reconnect?: ReconnectOptions | undefined;
+  /**
+   * Whether acquires that wait when the page goes away (is left or frozen) queue anew when it is back. Default false: then they are
+   * refused with `UnavailableError`, code `away`, since nobody can say when that will be. After a mere loss of the connection they
+   * always queue anew. What was held is lost in any case.
+   */
+  readonly requeue?: boolean | undefined;
+  /**
+   * `auto`, the default: where there is a document, a page that is left (also into the back-forward cache) or frozen says good-bye, so that
+   * what it holds is free at once, and one that comes back connects again. `off`: only the connection counts.
+   */
+  readonly pageLife?: "auto" | "off" | undefined;
 }
 
 export interface ReconnectOptions extends BackoffOptions {

@@ -1,6 +1,10 @@
 import { NEVER } from "./clock.ts";
 import { marginMs } from "./lease.ts";
 
+/** How long the proof that a connection lives may take, ms. */
+const PROBE_MS = 3_000;
+const LATE_MS = 500;
+
 /**
  * What the client knows about the life of its session on the server.
  *
@@ -28,9 +32,16 @@ export class Heartbeat {
   graceMs = 0;
   #deadlineMs = 0;
   #pongsAt: number[] = [];
+  /** When the connection was asked last to prove itself. */
+  #probedAt = 0;
 
   get deadAt(): number {
     return this.#deadlineMs === 0 ? NEVER : this.heardAt + this.#deadlineMs - marginMs(this.#deadlineMs);
+  }
+
+  /** When a connection that was probed is dead, unless something that was sent since is acked. */
+  get provenBy(): number {
+    return this.#isProven ? NEVER : this.#probedAt + PROBE_MS;
   }
 
   get suspendedUntil(): number {
@@ -46,6 +57,23 @@ export class Heartbeat {
     this.heardAt = helloAt;
     this.#deadlineMs = deadlineMs;
     this.graceMs = graceMs;
+  }
+
+  get #isProven(): boolean {
+    return this.heardAt >= this.#probedAt;
+  }
+
+  /** False: nothing has to be sent, because the last probe is under way, or because there is no heartbeat. */
+  probed(now: number): boolean {
+    if (this.#deadlineMs === 0 || (!this.#isProven && now < this.provenBy)) return false;
+    this.#probedAt = now;
+    this.ponged(now);
+    return true;
+  }
+
+  /** Whether this look at the clock comes so late that an ack may be there and unread: then it proves nothing. */
+  isLate(now: number): boolean {
+    return now > this.provenBy + LATE_MS;
   }
 
   ponged(now: number): void {

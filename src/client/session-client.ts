@@ -2,7 +2,7 @@
 
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { Addition, AdditionCalls, Asked } from "./addition.ts";
-import { awakeClock, CHECK_MS, NEVER, type Ports } from "./clock.ts";
+import { awakeClock, CHECK_MS, JUMP_MS, NEVER, type Ports } from "./clock.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { Grant, LockHandle } from "./lock.ts";
 import type {
@@ -15,6 +15,7 @@ import type {
   OnError,
   ReleaseResult,
 } from "./locks.ts";
+import { followPage } from "./page-life.ts";
 import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
@@ -55,6 +56,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   /** When the timer goes off. */
   #timedAt = NEVER;
   #closing: Promise<void> | undefined;
+  #unfollow: (() => void) | undefined;
 
   /** `part`: of a space whose keys are spread. */
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
@@ -68,6 +70,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
         space,
         grace,
         meta,
+        requeue: options.requeue,
         backoff: reconnect,
         minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
         connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
@@ -111,6 +114,12 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
     if (signal?.aborted === true) close();
     else {
       signal?.addEventListener("abort", close, { once: true });
+      if (ports.page !== undefined && options.pageLife !== "off") {
+        this.#unfollow = followPage(ports.page, {
+          leave: () => this.#step((machine, now) => machine.leave(now)),
+          wake: () => this.#step((machine, now) => machine.wake(now)),
+        });
+      }
       this.#step((machine, now) => machine.start(now));
     }
   }
@@ -244,7 +253,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
     this.#timedAt = timedAt;
     this.#cancelTimer = this.#ports.timer(Math.max(0, Math.ceil(timedAt - now)), () => {
       this.#timedAt = NEVER;
-      this.#step((machine, time) => machine.tick(time));
+      this.#step((machine, time) => (time < timedAt + JUMP_MS ? machine.tick(time) : machine.wake(time)));
     });
   }
 
@@ -267,6 +276,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
       case "status":
         // The first one is `connected` or `closed`; later ones settle nothing.
         this.#settleReady(output.error);
+        if (output.status === "closed") this.#unfollow?.();
         return queueMicrotask(() => this.#onStatus?.(output.status));
       case "trouble":
         return this.#onError(output.error, { where: output.where });

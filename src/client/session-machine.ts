@@ -137,6 +137,33 @@ export class SessionMachine<Call> {
     this.#end(new SessionClosedError());
   }
 
+  /** The page goes away: all is let go as with `close`, and nothing more is done until `wake`. */
+  leave(now: number): void {
+    this.tick(now);
+    if (this.#state === "closed") return;
+    const isGreeted = this.#state === "greeting" || this.#state === "open";
+    this.#session = undefined;
+    this.#believedUntil = NEVER;
+    const away = new UnavailableError("away", "the page went away while this waited");
+    this.#claims.sessionEnded(this.#settings.requeue === true ? undefined : away);
+    if (isGreeted) this.#send({ t: "bye" });
+    this.#outputs.push({ kind: "disconnect", code: CLOSE.normal });
+    this.#state = "idle";
+    this.#stateUntil = NEVER;
+    if (this.#status === "connected") this.#setStatus("reconnecting");
+  }
+
+  /** Something may have changed unseen: whatever is over is lost now, and the connection is made, or has to prove itself. */
+  wake(now: number): void {
+    this.tick(now);
+    if (this.#state === "open") {
+      this.#probe(now);
+    } else if (this.#state === "idle") {
+      this.#failures = 0;
+      this.start(now);
+    }
+  }
+
   // What callers want.
 
   /** All that can be asked in a session, as of now. */
@@ -149,7 +176,7 @@ export class SessionMachine<Call> {
 
   #dueAt(): number {
     if (this.#state === "closed") return NEVER;
-    if (this.#state === "open") return this.#heartbeat.deadAt;
+    if (this.#state === "open") return Math.min(this.#heartbeat.deadAt, this.#heartbeat.provenBy);
     return Math.min(this.#stateUntil, this.#believedUntil);
   }
 
@@ -163,9 +190,16 @@ export class SessionMachine<Call> {
       this.#state = "connecting";
       this.#stateUntil = now + this.#settings.connectTimeoutMs;
       this.#outputs.push({ kind: "connect" });
+    } else if (this.#state === "open" && now < this.#heartbeat.deadAt && this.#heartbeat.isLate(now)) {
+      this.#probe(now);
     } else if (now >= this.#dueAt()) {
       this.#giveUp(now);
     }
+  }
+
+  /** An ack that nobody was asked for costs the server nothing, and is evidence like any other. */
+  #probe(now: number): void {
+    if (this.#heartbeat.probed(now)) this.#outputs.push({ kind: "send", text: PONG });
   }
 
   /** The connection is dead, whatever the socket says. */

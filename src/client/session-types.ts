@@ -20,6 +20,8 @@ export interface SessionSettings {
   /** How long the server shall keep the session without a connection, ms. */
   readonly grace: number;
   readonly meta?: unknown;
+  /** Whether waits outlive the page's absence. */
+  readonly requeue?: boolean | undefined;
   readonly backoff: BackoffOptions;
   /** A connection counts as a success after this long, ms: one that opens and closes at once is a failure. */
   readonly minUptimeMs: number;

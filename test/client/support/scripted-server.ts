@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { ConnectOptions, Lock } from "../../../src/client/index.ts";
 import { type IdempotentClient, connect } from "../../../src/client/idempotency.ts";
+import type { Ports } from "../../../src/client/clock.ts";
 import type { ClaimTold, ServerFrame, Welcome } from "../../../src/protocol/server-frames.ts";
 import { settle, VirtualTime } from "./virtual-time.ts";
 
@@ -85,8 +86,12 @@ export interface Scripted {
 }
 
 /** A client whose server is the test. It has begun to connect. */
-export async function scripted(options: ConnectOptions = {}, url = "https://latchkey.test"): Promise<Scripted> {
-  const time = new VirtualTime();
+export async function scripted(
+  options: ConnectOptions = {},
+  url = "https://latchkey.test",
+  page?: Ports["page"],
+): Promise<Scripted> {
+  const time = Object.assign(new VirtualTime(), { page });
   const ends: FarEnd[] = [];
   const errors: { error: unknown; where: string }[] = [];
   const statuses: string[] = [];

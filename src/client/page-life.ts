@@ -1,0 +1,43 @@
+/**
+ * The life of a page, as far as a connection must know of it. A browser may keep a page that was left, or freeze a tab, and answers
+ * protocol pings for it all the while, so the server would take it for alive. Hence: what goes away lets go of everything first.
+ */
+
+/** What is used of a window. */
+export interface Page {
+  readonly document: { readonly visibilityState: string };
+  addEventListener(type: string, listener: () => void, options: { capture: boolean; signal: AbortSignal }): void;
+}
+
+export interface PageListener {
+  /** The page goes away. It may come back, or not. */
+  readonly leave: () => void;
+  /** The page is back, or the network may be: what was believed before may not be so. */
+  readonly wake: () => void;
+}
+
+/** Neither `beforeunload`, which does not mean that the page goes, nor `unload`, which keeps pages from being cached. */
+const LEAVING = ["pagehide", "freeze"] as const;
+const WAKING = ["pageshow", "resume", "online"] as const;
+
+/** The window that this runs in, if there is a document. Elsewhere nobody freezes anything. */
+export function ownPage(): Page | undefined {
+  return "document" in globalThis ? (globalThis as unknown as Page) : undefined;
+}
+
+/**
+ * Listens until the returned function is called. It listens on the window and in the capture phase, also for what the document is
+ * told, so that it hears of everything before the listeners of a page that connected first do.
+ */
+export function followPage(page: Page, { leave, wake }: PageListener): () => void {
+  const following = new AbortController();
+  const on = (type: string, listener: () => void): void => {
+    page.addEventListener(type, listener, { capture: true, signal: following.signal });
+  };
+  for (const type of LEAVING) on(type, leave);
+  for (const type of WAKING) on(type, wake);
+  on("visibilitychange", () => {
+    if (page.document.visibilityState === "visible") wake();
+  });
+  return () => following.abort();
+}
