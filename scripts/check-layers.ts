@@ -34,6 +34,8 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     packages: ["redis", "@upstash/redis"],
   },
   "src/client": { values: ["src/protocol"] },
+  "src/claim-store": { values: ["src/client"] },
+  "src/react": { values: ["src/claim-store", "src/client"], packages: ["react"] },
   "src/hono": { values: ["src/client", "src/protocol"], packages: ["hono"] },
   "src/cli": { values: ["src"], packages: ["node:*"] },
   "src/workers": { values: ["src"], packages: ["cloudflare:workers"] },

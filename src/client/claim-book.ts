@@ -87,6 +87,25 @@ export class ClaimBook<Call> {
     delete entry.resendAt;
     const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
     this.#sendText(entry, JSON.stringify({ ...frame, id, timeout: timeout && left }));
+    // A claim that queues anew has not asked yet.
+    if (entry.asks !== undefined) this.requestAccess(undefined, entry);
+  }
+
+  /** Asks for the claim that waits as it wants to now. */
+  requestAccess(call: Call | undefined, claim: Entry<Call>): void {
+    const asks = claim.asks ?? { withdraw: true };
+    this.ask(
+      call,
+      {
+        t: "request_access",
+        // It has another id once it has queued anew.
+        get claim() {
+          return claim.id;
+        },
+        ...asks,
+      },
+      undefined,
+    );
   }
 
   /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */

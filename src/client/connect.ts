@@ -1,9 +1,10 @@
 import type { BackoffOptions } from "./backoff.ts";
 import { type Ports, systemPorts } from "./clock.ts";
-import type { Locks, OnError } from "./locks.ts";
+import type { AcquireOptions, Lock, Locks, OnError } from "./locks.ts";
 import type { Auth, WebSocketConstructor } from "./session-socket.ts";
 import type { ConnectionStatus } from "./session-types.ts";
 import { SpreadClient } from "./spread-client.ts";
+import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
 
 export interface ConnectOptions {
@@ -19,6 +20,11 @@ export interface ConnectOptions {
   readonly grace?: number | undefined;
   /** Any JSON of at most 1 024 bytes, shown to others beside what the session holds. */
   readonly meta?: unknown;
+  /**
+   * Who is behind the session, 1 to 255 bytes: shown to others as its `user`, and how a client knows its user's other sessions. Public, and
+   * nothing is permitted by it.
+   */
+  readonly user?: string | undefined;
   /** Default the global one. */
   readonly WebSocket?: WebSocketConstructor | undefined;
   /** Closes the client. */
@@ -59,6 +65,22 @@ export interface Client extends Locks, AsyncDisposable {
   readonly locks: LatchLocks;
   /** Releases everything and says good-bye; nothing can be asked any more. Resolves when the socket is closed, within a second. */
   close(): Promise<void>;
+  /** Calls `listener` after every change of `connection` or `session`. Returns what ends that. */
+  subscribe(listener: () => void): () => void;
+  /** Watches a key, or all live keys with a prefix. At most 100 watches a session. */
+  watch(watched: Watched, options?: WatchOptions): Watch;
+  /**
+   * Asks whoever holds the key for it, for this client's first claim that waits there. It is taken back by `withdraw`, or when that claim
+   * leaves the queue. `message`: at most 1 024 bytes. Rejects with `RefusedError` (`not_waiting`) when none waits.
+   */
+  requestAccess(key: string, message?: string, options?: { readonly withdraw?: boolean }): Promise<void>;
+  /** Takes the key from its holders, which are told who and why. Rejects with `AccessDeniedError` without the permission to steal. */
+  steal(key: string, options: StealOptions): Promise<Lock>;
+}
+
+export interface StealOptions extends Omit<AcquireOptions, "steal" | "message" | "mode" | "limit" | "reentrant"> {
+  /** Told to those who lose the key, at most 1 024 bytes. */
+  readonly reason: string;
 }
 
 /**

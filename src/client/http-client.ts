@@ -218,6 +218,10 @@ class HttpLocks implements HttpClient {
         left = true;
         return this.#releaseHold(hold, release);
       },
+      handTo: (session) => this.#handOver(hold, session),
+      watch: () => {
+        throw new RefusedError("unsupported", "over HTTP nobody tells who else wants the lock");
+      },
       onError: this.#onError,
     });
   }
@@ -252,6 +256,21 @@ class HttpLocks implements HttpClient {
         if (error instanceof LockLostError) hold.end(error);
         throw error;
       }
+    });
+  }
+
+  #handOver(hold: HttpHold, session: string): Promise<void> {
+    return hold.inTurn(async () => {
+      if (hold.error !== undefined) throw hold.error;
+      const { key, token } = hold.grant;
+      try {
+        await this.#post(key, "release", { token, hand_to: session, request_id: requestId() });
+      } catch (error) {
+        if (error instanceof LockLostError) hold.end(error);
+        throw error;
+      }
+      hold.leave();
+      hold.end("released");
     });
   }
 

@@ -1,8 +1,10 @@
 /** A granted lock in the caller's hand. */
 
+import { type ContendedListener, contentionOf } from "./contention.ts";
 import { asyncDispose } from "./dispose.ts";
 import { LockLostError, type Loss } from "./errors.ts";
 import type { Extension, Lock, Mode, OnError } from "./locks.ts";
+import type { Watch } from "./watch-types.ts";
 
 /** One grant, shared by all handles that were nested in it. */
 export class Grant {
@@ -53,6 +55,10 @@ export interface Grip {
   extend(ttl: number | undefined): Promise<Extension>;
   /** Called once; once more after it rejected with something retryable. */
   release(): Promise<void>;
+  /** When it rejects with anything but a loss, the lock is kept. */
+  handTo(session: string): Promise<void>;
+  /** Watches the key, until the signal aborts. */
+  watch(signal: AbortSignal): Watch;
   readonly onError: OnError;
 }
 
@@ -64,6 +70,10 @@ export class LockHandle implements Lock {
   readonly #grant: Grant;
   readonly #grip: Grip;
   #released: Promise<void> | undefined;
+  /** A hand-over on its way. */
+  #handed: Promise<void> | undefined;
+  #watch: Watch | undefined;
+  #contended: EventTarget | undefined;
 
   constructor(grant: Grant, grip: Grip) {
     this.key = grant.key;
@@ -92,12 +102,39 @@ export class LockHandle implements Lock {
 
   release(): Promise<void> {
     this.#released ??= quiet(
-      this.#grip.release().catch((error: unknown) => {
+      this.#letGo().catch((error: unknown) => {
         if (isRetryable(error)) this.#released = undefined;
         throw error;
       }),
     );
+    this.#watch?.close();
     return this.#released;
+  }
+
+  handTo(session: string): Promise<void> {
+    const over = this.#released ?? this.#handed;
+    if (over !== undefined) return quiet(over.then(() => Promise.reject(new LockLostError(this.key, "released"))));
+    const handed = this.#grip.handTo(session).then(
+      () => {
+        this.#released = handed;
+        this.#watch?.close();
+      },
+      (error: unknown) => {
+        this.#handed = undefined;
+        throw error;
+      },
+    );
+    this.#handed = handed;
+    return quiet(handed);
+  }
+
+  addEventListener(type: "contended", listener: ContendedListener): void {
+    this.#contended ??= this.#contention();
+    this.#contended.addEventListener(type, listener as EventListener);
+  }
+
+  removeEventListener(type: "contended", listener: ContendedListener): void {
+    this.#contended?.removeEventListener(type, listener as EventListener);
   }
 
   /** Never throws: an error here would hide the one of the work. A loss has been told by `signal` already. */
@@ -107,6 +144,16 @@ export class LockHandle implements Lock {
     } catch (error) {
       if (!(error instanceof LockLostError)) this.#grip.onError(error, { where: "release" });
     }
+  }
+
+  /** A hand-over that is refused leaves the lock to be released. */
+  #letGo(): Promise<void> {
+    return this.#handed?.catch(() => this.#grip.release()) ?? this.#grip.release();
+  }
+
+  #contention(): EventTarget {
+    this.#watch = this.#grip.watch(this.#released === undefined ? this.signal : AbortSignal.abort());
+    return contentionOf(this.#watch);
   }
 }
 

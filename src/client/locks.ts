@@ -3,6 +3,7 @@
  * All durations are whole milliseconds. All expected failures are a `LatchkeyError`.
  */
 
+import type { ContendedListener } from "./contention.ts";
 import type { Loss } from "./errors.ts";
 
 export type Mode = "exclusive" | "shared";
@@ -60,6 +61,17 @@ export interface Lock extends AsyncDisposable {
    * nobody looks at is not an unhandled one.
    */
   release(): Promise<void>;
+  /**
+   * Lets go, whatever the depth, and gives the key to a session that waits for it, past the queue. Rejects with `RefusedError` and
+   * keeps the lock when that session does not wait (`not_waiting`) or others hold the key as well (`shared_holders`).
+   */
+  handTo(session: string): Promise<void>;
+  /**
+   * `contended`: others want the lock, more or fewer than before. With a session only, over HTTP it throws; it takes a watch, which ends
+   * with the lock.
+   */
+  addEventListener(type: "contended", listener: ContendedListener): void;
+  removeEventListener(type: "contended", listener: ContendedListener): void;
 }
 
 export interface Extension {
@@ -89,6 +101,8 @@ export interface LockSet {
 export interface Holder {
   /** Absent for a holder without a session. */
   readonly session?: string;
+  /** Who is behind that session, if it has said. */
+  readonly user?: string;
   readonly mode: Mode;
   readonly fence: number;
   /** When it was granted, in whole seconds since the epoch. */

@@ -9,6 +9,7 @@ import type { AdditionCalls } from "./addition.ts";
 import type { KeyList, ListOptions } from "./locks.ts";
 import type { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
+import type { What } from "./watch.ts";
 
 /** From the best to the worst: the client is as well off as its worst session. */
 const STATUSES: readonly ConnectionStatus[] = ["connected", "connecting", "reconnecting", "closed"];
@@ -34,9 +35,14 @@ export class Parts<Added extends AdditionCalls> {
     return this.#session(partOf(key, this.#spread));
   }
 
+  /** Those that tell of it. */
+  watchedBy(what: What): readonly SessionClient<Added>[] {
+    return "key" in what ? [this.of(what.key)] : this.#all();
+  }
+
   /** The pages of all parts make one: the first of all of them are the first of the space. */
   async list(options: ListOptions): Promise<KeyList> {
-    const pages = await Promise.all(Array.from({ length: this.#spread }, (_, i) => this.#session(i).list(options)));
+    const pages = await Promise.all(this.#all().map((session) => session.list(options)));
     const all = pages.flatMap(({ keys }) => keys).sort((a, b) => (a.key < b.key ? -1 : 1));
     const keys = all.slice(0, options.count ?? LIST_COUNT_DEFAULT);
     const last = keys.at(-1);
@@ -47,6 +53,10 @@ export class Parts<Added extends AdditionCalls> {
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+  }
+
+  #all(): SessionClient<Added>[] {
+    return Array.from({ length: this.#spread }, (_, part) => this.#session(part));
   }
 
   #session(part: number): SessionClient<Added> {

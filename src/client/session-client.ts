@@ -22,6 +22,8 @@ import { SessionSocket } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { addressOf } from "./url.ts";
+import { KeyWatch } from "./watch.ts";
+import { Watches } from "./watches.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const MIN_UPTIME_MS = 5_000;
@@ -31,6 +33,9 @@ const CLOSE_MS = 1_000;
 
 /** Timers are not set further ahead than this, ms. */
 const TIMER_MAX_MS = 60_000;
+
+/** The pause before a watch is asked for again that the server could not serve, ms. */
+const WATCH_AGAIN_MS = 1_000;
 
 /** Who waits for an answer. */
 interface Call {
@@ -44,6 +49,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   readonly ready: Promise<void>;
   /** The calls of what was plugged in. */
   readonly added: Added | undefined;
+  readonly watches: Watches;
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
@@ -60,7 +66,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
 
   /** `part`: of a space whose keys are spread. */
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
-    const { auth, space, grace = 0, meta, signal, onError, reconnect = {} } = options;
+    const { auth, space, grace = 0, meta, user, signal, onError, reconnect = {} } = options;
     this.#onStatus = options.onStatus;
     this.#ports = ports;
     this.#now = awakeClock(ports);
@@ -70,6 +76,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
         space,
         grace,
         meta,
+        user,
         requeue: options.requeue,
         backoff: reconnect,
         minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
@@ -102,6 +109,12 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
       wait: (waiting, frame, timeout, give) =>
         this.#wait(waiting, (call, claims) => claims.request(call, frame, timeout), give),
       withdraw: (id) => this.#step((machine, now) => machine.claims(now).withdraw(id)),
+    });
+    this.watches = new Watches({
+      send: (frame) => this.#step((machine) => machine.watch(frame)),
+      later: (run) => ports.timer(WATCH_AGAIN_MS, run, true),
+      self: () => ({ session: this.session, user }),
+      onError: this.#onError,
     });
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
@@ -187,6 +200,10 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
     return releaseOf(await this.#request<Released>({ t: "release", key, token }));
   }
 
+  async requestAccess(key: string, asks: Entry<Call>["asks"]): Promise<void> {
+    await this.#call((call, claims) => claims.requestAccess(call, key, asks));
+  }
+
   async status(key: string): Promise<KeyStatus> {
     return keyStatusOf(await this.#request<StatusFrame>({ t: "status", key }));
   }
@@ -229,6 +246,14 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
       extend: async (ttl) => extensionOf(await this.#call((call, claims) => claims.extend(call, hold, ttl))),
       release: async () => {
         await this.#call((call, claims) => claims.release(call, hold));
+      },
+      handTo: async (session) => {
+        await this.#call((call, claims) => claims.handTo(call, hold, session));
+      },
+      watch: (signal) => {
+        const watch = new KeyWatch(hold.key, signal);
+        watch.join(this.watches.start);
+        return watch;
       },
       onError: this.#onError,
     });
@@ -273,7 +298,10 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
         return output.call.reject(output.error);
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
+      case "watched":
+        return this.watches.received(output.told);
       case "status":
+        this.watches.connection(output.status);
         // The first one is `connected` or `closed`; later ones settle nothing.
         this.#settleReady(output.error);
         if (output.status === "closed") this.#unfollow?.();

@@ -16,11 +16,12 @@ import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { ConnectionStatus, Output, SessionSettings } from "./session-types.ts";
+import { isOfWatch, type WatchAsk, type WatchTold } from "./watches.ts";
 
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
-type ClaimCall = "acquire" | "cancel" | "extend" | "release" | "request" | "withdraw";
+type ClaimCall = "acquire" | "cancel" | "extend" | "handTo" | "release" | "request" | "requestAccess" | "withdraw";
 
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
@@ -39,6 +40,8 @@ export class SessionMachine<Call> {
   #openedAt = 0;
   /** Kept over a loss of the connection, to resume with. */
   #session: Welcome | undefined;
+  /** As told by the last welcome. */
+  #spread = 1;
   /** Without a connection: holdings are lost then. */
   #believedUntil = NEVER;
   #failures = 0;
@@ -77,7 +80,7 @@ export class SessionMachine<Call> {
 
   /** Over how many parts the keys of the space are spread, once the server has said. */
   get spread(): number {
-    return this.#session?.spread ?? 1;
+    return this.#spread;
   }
 
   tick(now: number): void {
@@ -97,9 +100,9 @@ export class SessionMachine<Call> {
   opened(auth: string | undefined, now: number): void {
     this.tick(now);
     if (this.#state !== "connecting") return;
-    const { space, grace, meta } = this.#settings;
+    const { space, grace, meta, user } = this.#settings;
     const resume = this.#session && { session: this.#session.session, secret: this.#session.secret };
-    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, resume });
+    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, user, resume } as ClientFrame);
     this.#state = "greeting";
     this.#helloAt = now;
     this.#complaint = undefined;
@@ -172,6 +175,11 @@ export class SessionMachine<Call> {
     return this.#claims;
   }
 
+  /** About a watch. Without a connection nothing is sent: the next one asks anew. */
+  watch(frame: WatchAsk): void {
+    if (this.#state === "open") this.#send(frame as unknown as ClientFrame);
+  }
+
   // How it works.
 
   #dueAt(): number {
@@ -229,7 +237,10 @@ export class SessionMachine<Call> {
     else if (frame.t === "error") {
       this.#complaint = frame.detail;
       this.#trouble(errorOf(frame, ""));
-    } else if (this.#state === "open" && typeof frame.id === "string") this.#claims.received(frame);
+    } else if (this.#state === "open" && typeof frame.id === "string") {
+      if (isOfWatch(frame.id)) this.#outputs.push({ kind: "watched", told: frame as WatchTold });
+      else this.#claims.received(frame);
+    }
     this.tick(now);
   }
 
@@ -237,6 +248,7 @@ export class SessionMachine<Call> {
     if (this.#state !== "greeting") return;
     if (this.#session !== undefined && !welcome.resumed) this.#claims.sessionEnded();
     this.#session = welcome;
+    this.#spread = welcome.spread ?? 1;
     this.#state = "open";
     this.#openedAt = now;
     this.#believedUntil = NEVER;

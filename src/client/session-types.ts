@@ -9,17 +9,19 @@ import type {
   ReplayFrame,
   StartedFrame,
 } from "../protocol/idempotency-told.ts";
-import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import type { AccessRequested, Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { BackoffOptions } from "./backoff.ts";
 import type { LatchkeyError, LockLostError, LossReason } from "./errors.ts";
 import type { AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
+import type { WatchTold } from "./watches.ts";
 
 export interface SessionSettings {
   readonly space?: string | undefined;
   /** How long the server shall keep the session without a connection, ms. */
   readonly grace: number;
   readonly meta?: unknown;
+  readonly user?: string | undefined;
   /** Whether waits outlive the page's absence. */
   readonly requeue?: boolean | undefined;
   readonly backoff: BackoffOptions;
@@ -45,6 +47,7 @@ export type Output<Call> =
   | { readonly kind: "failed"; readonly call: Call; readonly error: LatchkeyError }
   /** Everybody who works under this hold must stop. */
   | { readonly kind: "lost"; readonly hold: Hold; readonly error: LockLostError }
+  | { readonly kind: "watched"; readonly told: WatchTold }
   | AdditionOutput
   | { readonly kind: "status"; readonly status: ConnectionStatus; readonly error?: LatchkeyError }
   /** Nobody asked, but somebody should know. */
@@ -64,6 +67,7 @@ export type StartTold = StartedFrame & { readonly until: number };
 export type Answer =
   | Extended
   | Released
+  | AccessRequested
   | StatusFrame
   | ListFrame
   | StartTold
@@ -87,7 +91,10 @@ export type Wanted = Omit<AcquireOptions, "signal">;
 
 /** What can be asked in a session. The table adds the id, and the timeout of an acquire. */
 export type Ask = WithoutId<
-  Extract<ClientFrame, { t: "acquire" | "extend" | "release" | "status" | "list" | IdempotencyAsk }>
+  Extract<
+    ClientFrame,
+    { t: "acquire" | "extend" | "release" | "hand_to" | "request_access" | "status" | "list" | IdempotencyAsk }
+  >
 >;
 
 type IdempotencyAsk = "begin" | "complete" | "fail" | "extend_attempt" | "forget";
@@ -112,6 +119,8 @@ export interface Entry<Call> {
   resendAt?: number;
   /** Acquire: the server said that it waits, so its grant comes unasked. */
   queued?: boolean;
+  /** Acquire: it asks whoever holds the key, in these words. */
+  asks?: { readonly message: string | undefined } | undefined;
   /** The frame as it was sent, which may be sent again to ask how a claim stands. */
   text?: string;
   /** Extend: the end of the lease before it was sent. */

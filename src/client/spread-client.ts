@@ -5,7 +5,7 @@
 
 import type { Addition, AdditionCalls } from "./addition.ts";
 import { awakeClock, type Ports } from "./clock.ts";
-import type { Client, ConnectOptions } from "./connect.ts";
+import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
 import type { LatchkeyError } from "./errors.ts";
 import type {
@@ -21,6 +21,8 @@ import type {
 import type { Parts } from "./parts.ts";
 import { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
+import { KeyWatch } from "./watch.ts";
+import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
 import { webLocks } from "./web-locks/web-locks.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
@@ -30,6 +32,7 @@ export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implement
   readonly #now: () => number;
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #first: SessionClient<Added>;
+  readonly #listeners: Set<() => void> = new Set();
   #parts: Parts<Added> | undefined;
   #loading: Promise<Parts<Added>> | undefined;
   #told: ConnectionStatus = "connecting";
@@ -37,6 +40,7 @@ export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implement
 
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>) {
     const onStatus = (): void => {
+      for (const tell of this.#listeners) tell();
       const status = this.connection;
       if (status === this.#told) return;
       this.#told = status;
@@ -92,6 +96,27 @@ export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implement
     return this.#first.spread > 1 ? (await this.#load()).list(options) : own;
   }
 
+  subscribe(listener: () => void): () => void {
+    const call = (): void => listener();
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
+  }
+
+  watch(watched: Watched, { signal }: WatchOptions = {}): Watch {
+    const watch = new KeyWatch(watched, signal);
+    // Only then it is known whether the space is spread.
+    this.ready.then(() => this.#join(watch)).catch(() => watch.close());
+    return watch;
+  }
+
+  requestAccess(key: string, message?: string, { withdraw }: { readonly withdraw?: boolean } = {}): Promise<void> {
+    return this.at(key, (session) => session.requestAccess(key, withdraw === true ? undefined : { message }));
+  }
+
+  steal(key: string, { reason, ...options }: StealOptions): Promise<Lock> {
+    return this.acquire(key, { ...options, steal: true, message: reason });
+  }
+
   close(): Promise<void> {
     this.#closing ??= (this.#parts ?? this.#first).close();
     return this.#closing;
@@ -110,6 +135,11 @@ export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implement
       if (isElsewhere) return elsewhere();
       throw error;
     });
+  }
+
+  async #join(watch: KeyWatch): Promise<void> {
+    const sessions = this.#first.spread > 1 ? (await this.#load()).watchedBy(watch.what) : [this.#first];
+    for (const { watches } of sessions) watch.join(watches.start);
   }
 
   #load(): Promise<Parts<Added>> {

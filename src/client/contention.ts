@@ -1,0 +1,27 @@
+/** Tells the holder of a lock that others want it: a watch of the key, for as long as the lock is held. */
+
+import type { AccessAsk, Watch } from "./watch-types.ts";
+
+/** How much others want a lock. */
+export interface Contended {
+  /** How many wait. */
+  readonly waiting: number;
+  /** Who asks for it, in queue order. */
+  readonly asks: readonly AccessAsk[];
+}
+
+export type ContendedListener = (event: CustomEvent<Contended>) => void;
+
+/** `watch` shows the key. The target gets `contended` events, until the watch is closed. */
+export function contentionOf(watch: Watch): EventTarget {
+  const target = new EventTarget();
+  let told = "0,[]";
+  watch.addEventListener("change", () => {
+    const { waiting = 0, asks = [] } = watch.state ?? {};
+    const now = `${waiting},${JSON.stringify(asks)}`;
+    if (now === told) return;
+    told = now;
+    target.dispatchEvent(new CustomEvent("contended", { detail: { waiting, asks } satisfies Contended }));
+  });
+  return target;
+}

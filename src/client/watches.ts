@@ -1,0 +1,96 @@
+/** The watches of one session: asked for anew in each connection, since a server forgets them with the old one. */
+
+import { errorOf, type Refusal, UnavailableError } from "./errors.ts";
+import type { OnError } from "./locks.ts";
+import type { ConnectionStatus } from "./session-types.ts";
+import type { Self, StateTold } from "./told-state.ts";
+import type { KeyWatch, What } from "./watch.ts";
+
+export type WatchAsk =
+  | ({ readonly t: "watch"; readonly id: string } & What)
+  | { readonly t: "unwatch"; readonly id: string };
+
+/** What the server says with the id of a watch. */
+export type WatchTold =
+  | { readonly t: "state"; readonly id: string; readonly keys: readonly StateTold[]; readonly full?: boolean }
+  | { readonly t: "unwatched"; readonly id: string }
+  | ({ readonly t: "refused"; readonly id: string } & Refusal);
+
+/** No claim's id begins so. */
+const MARK = "~";
+
+export function isOfWatch(id: string): boolean {
+  return id.startsWith(MARK);
+}
+
+interface WatchesSettings {
+  /** Nothing comes of it without a connection. */
+  send(frame: WatchAsk): void;
+  /** Calls `run` a little later. */
+  later(run: () => void): void;
+  self(): Self;
+  readonly onError: OnError;
+}
+
+export class Watches {
+  readonly #settings: WatchesSettings;
+  readonly #watches = new Map<string, KeyWatch>();
+  /** Not served, and to be asked for again in this connection. */
+  readonly #refused: Set<string> = new Set();
+  #serial = 0;
+  #isClosed = false;
+
+  constructor(settings: WatchesSettings) {
+    this.#settings = settings;
+  }
+
+  /** Returns what ends it. */
+  readonly start = (watch: KeyWatch): (() => void) => {
+    const id = `${MARK}${++this.#serial}`;
+    this.#watches.set(id, watch);
+    if (this.#isClosed) watch.close();
+    watch.away(this);
+    this.#ask(id);
+    return () => {
+      if (this.#watches.delete(id)) this.#settings.send({ t: "unwatch", id });
+    };
+  };
+
+  connection(status: ConnectionStatus): void {
+    this.#isClosed = status === "closed";
+    this.#refused.clear();
+    for (const [id, watch] of this.#watches) {
+      if (status === "connected") this.#ask(id);
+      else if (status === "closed") watch.close();
+      else watch.away(this);
+    }
+  }
+
+  received(told: WatchTold): void {
+    const watch = this.#watches.get(told.id);
+    if (watch === undefined) return;
+    if (told.t === "state") watch.told(this, told.keys, told.full === true, this.#settings.self());
+    else if (told.t === "refused") this.#refusedWith(told, watch);
+  }
+
+  #refusedWith({ id, ...refusal }: Refusal & { readonly id: string }, watch: KeyWatch): void {
+    const error = errorOf(refusal, "");
+    this.#settings.onError(error, { where: "watch" });
+    // Whatever else it was, the server could not serve for now.
+    if (error instanceof UnavailableError) this.#again(id);
+    else if (this.#watches.delete(id)) watch.close(error);
+  }
+
+  /** A connection that is made meanwhile has asked already, and the same id twice is a mistake. */
+  #again(id: string): void {
+    this.#refused.add(id);
+    this.#settings.later(() => {
+      if (this.#refused.delete(id)) this.#ask(id);
+    });
+  }
+
+  #ask(id: string): void {
+    const watch = this.#watches.get(id);
+    if (watch !== undefined) this.#settings.send({ t: "watch", id, ...watch.what });
+  }
+}

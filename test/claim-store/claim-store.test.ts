@@ -1,0 +1,422 @@
+import { describe, expect, test } from "vitest";
+import { ClaimStore, type ClaimShare } from "../../src/claim-store/claim-store.ts";
+import type { ConnectOptions } from "../../src/client/index.ts";
+import { connected, grantOf, greet, scripted, type Scripted } from "../client/support/scripted-server.ts";
+import { settle } from "../client/support/virtual-time.ts";
+
+interface Ui {
+  readonly server: Scripted;
+  readonly store: ClaimStore;
+  /** Ends the present turn: what was put off runs. */
+  readonly nextTurn: () => Promise<void>;
+}
+
+function ui(server: Scripted): Ui {
+  const put = new Set<() => void>();
+  const store = new ClaimStore(server.client, (run) => {
+    put.add(run);
+    return () => put.delete(run);
+  });
+  const nextTurn = async (): Promise<void> => {
+    for (const run of put) {
+      put.delete(run);
+      run();
+    }
+    await settle();
+  };
+  return { server, store, nextTurn };
+}
+
+async function start(options?: ConnectOptions): Promise<Ui> {
+  return ui(await connected(options));
+}
+
+/** A part of a user interface. `leave` as when it is removed. */
+function part({ store }: Ui, key = "a", options: { mode?: "shared"; limit?: number } = {}) {
+  const share = store.share({ key, ...options });
+  let stop = (): void => undefined;
+  const seen: string[] = [];
+  return {
+    share,
+    seen,
+    mount: () => {
+      stop = share.subscribe(() => void seen.push(share.getSnapshot().state));
+    },
+    unmount: () => {
+      stop();
+      share.leave();
+    },
+  };
+}
+
+function frames({ server }: Ui, kind: string): { id: string; [member: string]: unknown }[] {
+  const sent = server.end().sent() as { t: string; id: string }[];
+  return sent.filter(({ t }) => t === kind);
+}
+
+/** Acquires and is granted. */
+async function hold(view: Ui, share: ClaimShare): Promise<{ id: string }> {
+  share.acquire();
+  await settle();
+  const { id } = frames(view, "acquire")[0]!;
+  await view.server.end().say(grantOf(id, "a", { fence: 42 }));
+  return { id };
+}
+
+describe("a claim", () => {
+  test("is idle until it is wanted, and looking at it makes nothing", async () => {
+    const view = await start();
+    const { share } = part(view);
+    expect(share.getSnapshot()).toMatchObject({ state: "idle", waiting: 0, holders: [], asks: [], isCurrent: false });
+    expect(share.getSnapshot()).toBe(share.getSnapshot());
+    share.leave();
+    await share.release();
+    expect(view.server.end().sent()).toEqual([]);
+  });
+
+  test("connects, waits with its place, is held with its fence, and is idle after its release", async () => {
+    const view = ui(await scripted());
+    const { share, seen, mount } = part(view);
+    mount();
+    share.options = { ttl: 5_000, meta: { name: "Ada" } };
+    share.acquire();
+    expect(share.getSnapshot().state).toBe("connecting");
+    await greet(view.server);
+    await settle();
+    const sent = view.server.end().sent() as { t: string; id: string }[];
+    expect(sent).toMatchObject([
+      { t: "acquire", key: "a", ttl: 5_000, meta: { name: "Ada" }, mode: "exclusive" },
+      { t: "watch", key: "a" },
+    ]);
+    expect(share.getSnapshot().state).toBe("waiting");
+    const holders = [{ session: "session-2", mode: "exclusive", fence: 7, since: 1 }];
+    const state = { t: "state", id: sent[1]!.id, full: true };
+    await view.server
+      .end()
+      .say(JSON.stringify({ ...state, keys: [{ key: "a", status: "held", holders, waiting: 3, position: 3 }] }));
+    expect(share.getSnapshot()).toMatchObject({ state: "waiting", position: 3, waiting: 3, holders, isCurrent: true });
+    await view.server.end().say(grantOf(sent[0]!.id, "a", { fence: 42 }));
+    const held = share.getSnapshot();
+    expect(held).toMatchObject({ state: "held", fence: 42, position: undefined });
+    expect(held.signal!.aborted).toBe(false);
+    const asks = [{ session: "session-3", message: "may I?", since: 2 }];
+    await view.server
+      .end()
+      .say(JSON.stringify({ ...state, keys: [{ key: "a", status: "held", holders, waiting: 1, asks }] }));
+    expect(share.getSnapshot().asks).toEqual(asks);
+    share.release().catch(() => undefined);
+    expect(share.getSnapshot()).toMatchObject({ state: "idle", fence: undefined, signal: undefined, asks: [] });
+    expect(frames(view, "release")).toHaveLength(1);
+    expect(seen).toEqual(expect.arrayContaining(["connecting", "waiting", "held", "idle"]));
+  });
+
+  test("snapshots are other objects only when something changed", async () => {
+    const view = await start();
+    const { share, mount, seen } = part(view);
+    mount();
+    await hold(view, share);
+    const before = share.getSnapshot();
+    const calls = seen.length;
+    share.acquire();
+    await settle();
+    expect(share.getSnapshot()).toBe(before);
+    expect(seen).toHaveLength(calls);
+    expect(Object.isFrozen(before)).toBe(true);
+  });
+
+  test("a loss is told at once, with how and by whom, and asking again forgets it", async () => {
+    const view = await start();
+    const { share, mount } = part(view);
+    mount();
+    share.options = { requeue: true };
+    const { id } = await hold(view, share);
+    const { signal } = share.getSnapshot();
+    const states: string[] = [];
+    signal!.addEventListener("abort", () => states.push(share.getSnapshot().state));
+    const by = { session: "session-2", message: "mine now" };
+    await view.server.end().say({ t: "lost", id, key: "a", reason: "stolen", by });
+    // Requeue is for accidents: who took it wants to have it.
+    expect(share.getSnapshot()).toMatchObject({ state: "lost", lossReason: "stolen", by, fence: undefined, signal });
+    expect(states).toEqual(["lost"]);
+    expect(frames(view, "acquire")).toEqual([]);
+    share.acquire();
+    expect(share.getSnapshot()).toMatchObject({ state: "waiting", lossReason: undefined, by: undefined });
+  });
+
+  test("a claim that was lost with the connection stays lost, or queues again if it was told to", async () => {
+    for (const requeue of [false, true]) {
+      const view = await start();
+      const { share, mount } = part(view);
+      mount();
+      share.options = { requeue };
+      await hold(view, share);
+      await view.server.end().drop();
+      expect(share.getSnapshot()).toMatchObject({ state: requeue ? "connecting" : "lost", lossReason: "dropped" });
+      await view.server.time.advance(1_000);
+      await view.server.end().open();
+      await view.server.end().say({ ...WELCOME, session: "session-2" });
+      const acquires = frames(view, "acquire");
+      expect(acquires).toHaveLength(requeue ? 1 : 0);
+      if (!requeue) continue;
+      await view.server.end().say(grantOf(acquires[0]!.id, "a"));
+      expect(share.getSnapshot()).toMatchObject({ state: "held", lossReason: undefined });
+    }
+  });
+
+  test("what is refused is an error, what cannot be served is unavailable, and either may be tried again", async () => {
+    const view = await start();
+    const { share, mount } = part(view);
+    mount();
+    for (const [code, state] of [
+      ["forbidden", "error"],
+      ["internal", "unavailable"],
+    ] as const) {
+      share.acquire();
+      await settle();
+      const { id } = frames(view, "acquire")[0]!;
+      await view.server.end().say({ t: "refused", id, code, detail: code, retryable: false });
+      expect(share.getSnapshot()).toMatchObject({ state, error: { code } });
+    }
+    view.server.client.close().catch(() => undefined);
+    share.acquire();
+    expect(share.getSnapshot().error).toBeUndefined();
+    await settle();
+    expect(share.getSnapshot()).toMatchObject({ state: "unavailable", error: { code: "session_closed" } });
+  });
+});
+
+describe("parts that share a claim", () => {
+  test("ask once, see the same, and it is let go with the last that wanted it, not with those that only look", async () => {
+    const view = await start();
+    const [one, two, looker] = [part(view), part(view), part(view)];
+    for (const { mount } of [one, two, looker]) mount();
+    one.share.acquire();
+    two.share.acquire();
+    await settle();
+    const acquires = frames(view, "acquire");
+    expect(acquires).toHaveLength(1);
+    await view.server.end().say(grantOf(acquires[0]!.id, "a"));
+    for (const { share } of [one, two, looker]) expect(share.getSnapshot().state).toBe("held");
+    one.unmount();
+    await view.nextTurn();
+    expect(two.share.getSnapshot().state).toBe("held");
+    two.unmount();
+    expect(looker.share.getSnapshot().state).toBe("held");
+    await view.nextTurn();
+    expect(looker.share.getSnapshot().state).toBe("idle");
+    expect(frames(view, "release")).toHaveLength(1);
+  });
+
+  test("another mode or limit is another claim", async () => {
+    const view = await start();
+    for (const options of [{}, { mode: "shared" }, { mode: "shared", limit: 2 }] as const) {
+      part(view, "a", options).share.acquire();
+    }
+    await settle();
+    expect(frames(view, "acquire").map(({ mode, limit }) => [mode, limit])).toEqual([
+      ["exclusive", undefined],
+      ["shared", undefined],
+      ["shared", 2],
+    ]);
+  });
+
+  test("keys that JSON would make alike are kept apart", async () => {
+    const view = await start();
+    part(view, "\uD800").share.acquire();
+    part(view, "\uFFFD").share.acquire();
+    await settle();
+    expect(frames(view, "acquire")).toHaveLength(2);
+  });
+
+  test("a release by one is a release for all, and one that still wants it may ask again", async () => {
+    const view = await start();
+    const [one, two] = [part(view), part(view)];
+    for (const { mount } of [one, two]) mount();
+    await hold(view, one.share);
+    two.share.release().catch(() => undefined);
+    expect(one.share.getSnapshot().state).toBe("idle");
+    expect(frames(view, "release")).toHaveLength(1);
+    one.share.acquire();
+    await settle();
+    expect(frames(view, "acquire")).toHaveLength(1);
+  });
+});
+
+describe("a part that is removed and put back", () => {
+  test("in one turn keeps the lock", async () => {
+    const view = await start();
+    const { share, mount, unmount } = part(view);
+    mount();
+    await hold(view, share);
+    unmount();
+    mount();
+    share.acquire();
+    await view.nextTurn();
+    expect(share.getSnapshot().state).toBe("held");
+    expect(view.server.end().sent()).toEqual([]);
+  });
+
+  test("in one turn keeps its place, also as another part", async () => {
+    const view = await start();
+    const [old, fresh] = [part(view), part(view)];
+    old.mount();
+    old.share.acquire();
+    await settle();
+    view.server.end().sent();
+    old.unmount();
+    fresh.mount();
+    fresh.share.acquire();
+    await view.nextTurn();
+    expect(fresh.share.getSnapshot().state).toBe("waiting");
+    expect(view.server.end().sent()).toEqual([]);
+  });
+
+  test("later has let go: a wait is cancelled, and so is a grant that crosses the cancel", async () => {
+    const view = await start();
+    const { share, mount, unmount } = part(view);
+    mount();
+    share.acquire();
+    await settle();
+    const { id } = frames(view, "acquire")[0]!;
+    unmount();
+    await view.nextTurn();
+    expect(frames(view, "cancel")).toEqual([{ t: "cancel", id }]);
+    await view.server.end().say(grantOf(id, "a"));
+    expect(frames(view, "release")).toHaveLength(1);
+  });
+
+  test("nothing is left of it: no watch, no listener, no claim", async () => {
+    const view = await start();
+    const { share, mount, unmount } = part(view);
+    mount();
+    await hold(view, share);
+    unmount();
+    await view.nextTurn();
+    expect(frames(view, "unwatch")).toHaveLength(1);
+    expect(share.getSnapshot().state).toBe("idle");
+    mount();
+    await settle();
+    expect(frames(view, "watch")).toHaveLength(1);
+  });
+});
+
+describe("taking over, asking, handing on", () => {
+  test("a steal keeps the place in the queue until the lock is there, and leaves the queue then", async () => {
+    const view = await start();
+    const { share, mount } = part(view);
+    mount();
+    share.acquire();
+    await settle();
+    const waiting = frames(view, "acquire")[0]!;
+    const stealing = share.steal("my turn");
+    await settle();
+    const stolen = frames(view, "acquire")[0]!;
+    expect(stolen).toMatchObject({ steal: true, message: "my turn" });
+    await view.server.end().say(grantOf(stolen.id, "a", { fence: 50 }));
+    await stealing;
+    expect(share.getSnapshot()).toMatchObject({ state: "held", fence: 50 });
+    expect(frames(view, "cancel")).toEqual([{ t: "cancel", id: waiting.id }]);
+  });
+
+  test("a steal that is forbidden leaves everything as it was", async () => {
+    const view = await start();
+    const { share, mount } = part(view);
+    mount();
+    for (const before of ["idle", "waiting"]) {
+      if (before === "waiting") share.acquire();
+      await settle();
+      view.server.end().sent();
+      const stealing = share.steal("my turn");
+      expect(share.getSnapshot().state).toBe("waiting");
+      await settle();
+      const { id } = frames(view, "acquire")[0]!;
+      await view.server.end().say({ t: "refused", id, code: "forbidden", detail: "no", retryable: false });
+      await expect(stealing).rejects.toMatchObject({ code: "forbidden" });
+      expect(share.getSnapshot()).toMatchObject({ state: before, error: undefined });
+    }
+  });
+
+  test("asking queues first, and a withdrawal does not", async () => {
+    const view = await start();
+    const { share, mount } = part(view);
+    mount();
+    await expect(share.requestAccess(undefined, { withdraw: true })).rejects.toMatchObject({ code: "not_waiting" });
+    expect(share.getSnapshot().state).toBe("idle");
+    const asking = share.requestAccess("may I?");
+    expect(share.getSnapshot().state).toBe("waiting");
+    await settle();
+    const sent = view.server.end().sent() as { t: string; id: string; claim?: string }[];
+    const [acquire, request] = ["acquire", "request_access"].map((kind) => sent.find(({ t }) => t === kind)!);
+    expect(request).toMatchObject({ claim: acquire!.id, message: "may I?" });
+    await view.server.end().say({ t: "access_requested", id: request!.id });
+    expect(await asking).toBeUndefined();
+  });
+
+  test("a lock that is handed on is wanted no more; without a lock there is nothing to hand on", async () => {
+    const view = await start();
+    const { share, mount } = part(view);
+    mount();
+    await expect(share.handTo("session-2")).rejects.toMatchObject({ code: "not_held" });
+    await hold(view, share);
+    const handing = share.handTo("session-2");
+    await settle();
+    await view.server.end().say({ t: "released", id: frames(view, "hand_to")[0]!.id, depth: 0 });
+    await handing;
+    expect(share.getSnapshot()).toMatchObject({ state: "idle", lossReason: undefined });
+    expect(frames(view, "release")).toEqual([]);
+  });
+});
+
+describe("what is only looked at", () => {
+  test("a key's state is free and not current until the server has told, and one watch serves all who look", async () => {
+    const view = await start();
+    const shown = view.store.key("a");
+    expect(shown.getSnapshot()).toEqual({ key: "a", status: "free", holders: [], waiting: 0, isCurrent: false });
+    expect(shown.getSnapshot()).toBe(shown.getSnapshot());
+    let calls = 0;
+    const stops = [shown, view.store.key("a")].map(({ subscribe }) => subscribe(() => void calls++));
+    await settle();
+    const watches = frames(view, "watch");
+    expect(watches).toHaveLength(1);
+    await view.server.end().say(
+      JSON.stringify({
+        t: "state",
+        id: watches[0]!.id,
+        full: true,
+        keys: [{ key: "a", status: "free", holders: [], waiting: 0 }],
+      }),
+    );
+    expect(shown.getSnapshot()).toMatchObject({ status: "free", isCurrent: true });
+    expect(calls).toBe(2);
+    await view.server.end().drop();
+    expect(shown.getSnapshot().isCurrent).toBe(false);
+    for (const stop of stops) stop();
+  });
+
+  test("the session is told with its id, and another object only when it changed", async () => {
+    const view = ui(await scripted());
+    const { subscribe, getSnapshot } = view.store.session;
+    let calls = 0;
+    subscribe(() => void calls++);
+    expect(getSnapshot()).toEqual({ status: "connecting", session: undefined });
+    expect(getSnapshot()).toBe(getSnapshot());
+    await greet(view.server);
+    expect(getSnapshot()).toEqual({ status: "connected", session: "session-1" });
+    await view.server.end().drop();
+    expect(getSnapshot()).toEqual({ status: "reconnecting", session: undefined });
+    expect(calls).toBe(2);
+  });
+});
+
+const WELCOME = {
+  t: "welcome",
+  v: 1,
+  secret: "secret",
+  space: "default",
+  epoch: 1,
+  durable: false,
+  ping: 5_000,
+  deadline: 15_000,
+  grace: 0,
+  resumed: false,
+} as const;
