@@ -19,7 +19,7 @@ export async function fill(store: Store, count: number): Promise<void> {
   }
 }
 
-function recordOf(index: number): RecordImage {
+export function recordOf(index: number): RecordImage {
   const now = systemClock.now();
   return {
     key: keyOf(index),

@@ -8,6 +8,7 @@ import { systemClock } from "../../src/host/clock.ts";
 import type { Store } from "../../src/host/ports.ts";
 import { createCore } from "../../src/latchkey.ts";
 import { createMemoryStore } from "../../src/stores/memory.ts";
+import { controls } from "./control.ts";
 import { fill, keyOf, RESULT } from "./filling.ts";
 import { sweep } from "./sweep.ts";
 import { print, type Subject, takeTurns } from "./turns.ts";
@@ -31,6 +32,7 @@ export async function recordCosts(count: number): Promise<void> {
     await compare("in SQLite", open, count);
     const memory = createMemoryStore(systemClock);
     await sweep({ where: "in memory", filling: memory, reopen: () => memory, count, folder });
+    await controls(count);
     // Opened anew, so that what the filling has left in the log is in the file.
     await sweep({ where: "in SQLite", filling: open("sweep.db"), reopen: () => open("sweep.db"), count, folder });
   } finally {

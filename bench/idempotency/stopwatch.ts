@@ -16,7 +16,9 @@ export class Stopwatch {
   read(): Taken {
     const took = performance.now() - this.#begun;
     const { worked, waited } = ofThread();
-    return { paused: Math.max(0, took - (waited - this.#before.waited)), worked: worked - this.#before.worked };
+    const paused = Math.max(0, took - (waited - this.#before.waited));
+    // The kernel may count work by whole ticks of 4 ms.
+    return { paused, worked: Math.min(paused, worked - this.#before.worked) };
   }
 }
 

@@ -6,11 +6,12 @@ import { systemClock } from "../../src/host/clock.ts";
 import type { Store } from "../../src/host/ports.ts";
 import { quantile } from "../figures.ts";
 import { fill, keyOf, TTL_MS } from "./filling.ts";
+import { collectGarbage } from "./garbage.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import { inWords, verdict } from "./words.ts";
 
 /** As the host calls it. */
-const SWEPT_MAX = 128;
+export const SWEPT_MAX = 128;
 /** A pause above this could be noticed. */
 const PAUSE_MAX_MS = 5;
 /** The disk itself is tried after so many calls. */
@@ -54,7 +55,7 @@ export async function sweep({ where, filling, reopen, count, folder }: Sweeping)
   verdict(`no pause over ${PAUSE_MAX_MS} ms, waits for the disk included`, quantile(pauses, 1) <= PAUSE_MAX_MS);
 }
 
-function told(times: readonly number[]): string {
+export function told(times: readonly number[]): string {
   const [half, most, longest] = [0.5, 0.99, 1].map((share) => quantile(times, share).toFixed(2));
   const over = times.filter((time) => time > PAUSE_MAX_MS).length;
   const percent = ((100 * over) / times.length).toFixed(1);
@@ -80,13 +81,4 @@ class Disk {
   close(): void {
     closeSync(this.#file);
   }
-}
-
-/** What the filling has left is not the sweep's to carry away. */
-async function collectGarbage(): Promise<void> {
-  if ("Bun" in globalThis) return Bun.gc(true);
-  const [{ setFlagsFromString }, { runInNewContext }] = await Promise.all([import("node:v8"), import("node:vm")]);
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("globalThis.gc") as (() => void) | undefined;
-  collect?.();
 }

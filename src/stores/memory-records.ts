@@ -2,6 +2,7 @@
 
 import { Deadlines, type Due } from "../core/deadlines.ts";
 import type { IdempotencyChange, IdempotencyImage, RecordImage } from "../core/idempotency/record.ts";
+import { KeyTable } from "./key-table.ts";
 
 export interface MemoryRecordLimits {
   readonly recordsMax: number;
@@ -13,7 +14,7 @@ const DEFAULTS: MemoryRecordLimits = { recordsMax: 2_000_000, resultBytesMax: 51
 
 export class MemoryRecords {
   readonly #limits: MemoryRecordLimits;
-  readonly #spaces: Map<string, Map<string, Kept>> = new Map();
+  readonly #spaces: Map<string, KeyTable<Kept>> = new Map();
   readonly #expiring: Deadlines<Kept> = new Deadlines();
   #count = 0;
   #resultBytes = 0;
@@ -26,7 +27,7 @@ export class MemoryRecords {
   load(space: string): IdempotencyImage {
     const records: RecordImage[] = [];
     for (const { record } of this.#spaces.get(space)?.values() ?? []) {
-      if (record.state === "running") records.push(record);
+      if (record?.state === "running") records.push(record);
     }
     return { records, waiters: [] };
   }
@@ -49,7 +50,7 @@ export class MemoryRecords {
     let count = 0;
     for (let kept = this.#expiring.firstDue(now); kept !== undefined; kept = this.#expiring.firstDue(now)) {
       if (++count > countMax) return now;
-      this.#drop(kept.space, kept.record.key);
+      this.#drop(kept.space, kept.key);
     }
     return this.#expiring.next();
   }
@@ -57,12 +58,12 @@ export class MemoryRecords {
   #put(space: string, record: RecordImage): void {
     let records = this.#spaces.get(space);
     if (records === undefined) {
-      records = new Map();
+      records = new KeyTable();
       this.#spaces.set(space, records);
     }
     let kept = records.get(record.key);
     if (kept === undefined) {
-      kept = { space, record, deadline: Number.POSITIVE_INFINITY, order: ++this.#orderLast, slot: -1 };
+      kept = { space, key: record.key, record, deadline: Number.POSITIVE_INFINITY, order: ++this.#orderLast, slot: -1 };
       records.set(record.key, kept);
       this.#count += 1;
     } else {
@@ -80,8 +81,8 @@ export class MemoryRecords {
     this.#expiring.remove(kept);
     this.#resultBytes -= bytesOf(kept.record);
     this.#count -= 1;
-    // What has left may stand among the deadlines for a while, and shall not keep its result there.
-    kept.record = { ...kept.record, result: undefined };
+    // What has left may stand among the deadlines for a while, and shall not keep its record there.
+    kept.record = undefined;
     records.delete(key);
     if (records.size === 0) this.#spaces.delete(space);
   }
@@ -89,9 +90,11 @@ export class MemoryRecords {
 
 interface Kept extends Due {
   readonly space: string;
-  record: RecordImage;
+  readonly key: string;
+  /** Undefined: it has left. */
+  record: RecordImage | undefined;
 }
 
-function bytesOf({ result }: RecordImage): number {
-  return result?.byteLength ?? 0;
+function bytesOf(record: RecordImage | undefined): number {
+  return record?.result?.byteLength ?? 0;
 }

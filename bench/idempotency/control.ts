@@ -1,0 +1,32 @@
+/**
+ * What as many entries in a bare table cost when they are deleted in the same slices: beside the sweep in memory, so that the
+ * runtime's own pauses (its collector's, and those of a Map that shrinks) are told from ours.
+ */
+
+import { KeyTable } from "../../src/stores/key-table.ts";
+import { keyOf, recordOf } from "./filling.ts";
+import { collectGarbage } from "./garbage.ts";
+import { Stopwatch } from "./stopwatch.ts";
+import { SWEPT_MAX, told } from "./sweep.ts";
+
+interface Table {
+  readonly set: (key: string, value: unknown) => unknown;
+  readonly delete: (key: string) => unknown;
+}
+
+export async function controls(count: number): Promise<void> {
+  await control("one bare Map as large", new Map<string, unknown>(), count);
+  await control("our table of many Maps, bare", new KeyTable(), count);
+}
+
+async function control(name: string, table: Table, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) table.set(keyOf(i), recordOf(i));
+  await collectGarbage();
+  const pauses: number[] = [];
+  for (let i = 0; i < count;) {
+    const watch = new Stopwatch();
+    for (const end = Math.min(i + SWEPT_MAX, count); i < end; i++) table.delete(keyOf(i));
+    pauses.push(watch.read().paused);
+  }
+  console.log(`    ${name.padEnd(30)} ${told(pauses)}`);
+}
