@@ -2,9 +2,10 @@
 
 import { errorOf, type Refusal, UnavailableError } from "./errors.ts";
 import type { OnError } from "./locks.ts";
-import type { ConnectionStatus } from "./session-types.ts";
+import { type ConnectionStatus, WATCH_MARK } from "./session-types.ts";
 import type { Self, StateTold } from "./told-state.ts";
-import type { KeyWatch, What } from "./watch.ts";
+import type { What } from "./watch.ts";
+import type { View } from "./watching.ts";
 
 export type WatchAsk =
   | ({ readonly t: "watch"; readonly id: string } & What)
@@ -16,14 +17,9 @@ export type WatchTold =
   | { readonly t: "unwatched"; readonly id: string }
   | ({ readonly t: "refused"; readonly id: string } & Refusal);
 
-/** No claim's id begins so. */
-const MARK = "~";
-
-export function isOfWatch(id: string): boolean {
-  return id.startsWith(MARK);
-}
-
-interface WatchesSettings {
+/** What they need of their session. */
+export interface WatchesLink {
+  readonly connection: () => ConnectionStatus;
   /** Nothing comes of it without a connection. */
   send(frame: WatchAsk): void;
   /** Calls `run` a little later. */
@@ -33,54 +29,53 @@ interface WatchesSettings {
 }
 
 export class Watches {
-  readonly #settings: WatchesSettings;
-  readonly #watches = new Map<string, KeyWatch>();
+  readonly #settings: WatchesLink;
+  readonly #views = new Map<string, View>();
   #serial = 0;
-  #isClosed = false;
 
-  constructor(settings: WatchesSettings) {
+  constructor(settings: WatchesLink) {
     this.#settings = settings;
   }
 
   /** Returns what ends it. */
-  readonly start = (watch: KeyWatch): (() => void) => {
-    const id = `${MARK}${++this.#serial}`;
-    this.#watches.set(id, watch);
-    if (this.#isClosed) watch.close();
-    this.#ask(id);
+  start(view: View): () => void {
+    const id = `${WATCH_MARK}${++this.#serial}`;
+    this.#views.set(id, view);
+    view.away(this);
+    if (this.#settings.connection() === "closed") view.watch.close();
+    else this.#ask(id);
     return () => {
-      if (this.#watches.delete(id)) this.#settings.send({ t: "unwatch", id });
+      if (this.#views.delete(id)) this.#settings.send({ t: "unwatch", id });
     };
-  };
+  }
 
   connection(status: ConnectionStatus): void {
-    this.#isClosed = status === "closed";
-    for (const [id, watch] of this.#watches) {
+    for (const [id, view] of this.#views) {
       if (status === "connected") this.#ask(id);
-      else if (status === "closed") watch.close();
-      else watch.away(this);
+      else if (status === "closed") view.watch.close();
+      else view.away(this);
     }
   }
 
   received(told: WatchTold): void {
-    const watch = this.#watches.get(told.id);
+    const watch = this.#views.get(told.id);
     if (watch === undefined) return;
     if (told.t === "state") watch.told(this, told.keys, told.full === true, this.#settings.self());
     else if (told.t === "refused") this.#refused(told, watch);
   }
 
-  #refused({ id, ...refusal }: Refusal & { readonly id: string }, watch: KeyWatch): void {
+  #refused({ id, ...refusal }: Refusal & { readonly id: string }, view: View): void {
     // It was asked for again when a new connection had done so already.
     if (refusal.code === "request_mismatch") return;
     const error = errorOf(refusal, "");
     this.#settings.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
     if (error instanceof UnavailableError) this.#settings.later(() => this.#ask(id));
-    else if (this.#watches.delete(id)) watch.close(error);
+    else if (this.#views.delete(id)) view.watch.close(error);
   }
 
   #ask(id: string): void {
-    const watch = this.#watches.get(id);
-    if (watch !== undefined) this.#settings.send({ t: "watch", id, ...watch.what });
+    const view = this.#views.get(id);
+    if (view !== undefined) this.#settings.send({ t: "watch", id, ...view.watch.what });
   }
 }
