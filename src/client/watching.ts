@@ -1,7 +1,8 @@
 /** How a watch comes to show what it does: from one session or several, each of which tells of some of the keys. */
 
 import type { SessionClient } from "./session-client.ts";
-import { keyStateOf, type Self, type StateTold } from "./told-state.ts";
+import type { KeyState as StateTold } from "../protocol/watch-told.ts";
+import { keyStateOf, type Self } from "./told-state.ts";
 import type { KeyWatch } from "./watch.ts";
 import type { KeyState, WatchListener } from "./watch-types.ts";
 import { Watches } from "./watches.ts";
