@@ -133,10 +133,12 @@ export function watching(subject: Subject): void {
     const waiting = await next.queue(other);
     await watch(slow, { key });
     slow.pause();
-    let isCut = false;
-    const cut = next.granted(waiting).then(() => (isCut = true));
-    while (!isCut) await crowd.release(await crowd.acquire(key, { mode: "shared" }));
-    await cut;
+    const cut = next.granted(waiting);
+    const change = async (): Promise<undefined> => {
+      await crowd.release(await crowd.acquire(key, { mode: "shared" }));
+      return undefined;
+    };
+    while ((await Promise.race([cut, change()])) === undefined);
   }, 60_000);
 
   test("server-sent events tell the present state, and then what changes", async () => {
