@@ -1,7 +1,15 @@
 /** What a client shows and does with others, against a real server: over a socket, and in its own process. */
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { type Client, connect, type ConnectOptions, type Contended, LimitError } from "../../src/client/index.ts";
+import {
+  type Client,
+  connect,
+  type ConnectOptions,
+  type Contended,
+  type KeyState,
+  LimitError,
+  type Watch,
+} from "../../src/client/index.ts";
 import { httpClient } from "../../src/client/http.ts";
 import { createLatchkey } from "../../src/index.ts";
 import { runtimeUnderTest } from "./runtime.ts";
@@ -10,6 +18,10 @@ type Joined = Pick<ConnectOptions, "meta" | "user" | "onError">;
 
 interface Place {
   readonly join: (options?: Joined) => Client;
+}
+
+async function readUntil(watch: Watch, isThere: (state: KeyState) => boolean): Promise<void> {
+  for await (const state of watch) if (isThere(state)) return;
 }
 
 const PATIENCE = { timeout: 10_000, interval: 5 };
@@ -85,10 +97,9 @@ describe.each([
     using watch = watcher.watch({ prefix: "doc:" });
     await vi.waitUntil(() => watch.states.size === keys.length, PATIENCE);
     expect(new Set(watch.states.keys())).toEqual(new Set(keys));
+    const freed = readUntil(watch, ({ key, status }) => key === "doc:7" && status === "free");
     await locks[7]!.release();
-    for await (const { key, status } of watch) {
-      if (key === "doc:7" && status === "free") break;
-    }
+    await freed;
     expect(watch.states.has("doc:7")).toBe(false);
     await holder.close();
     await vi.waitUntil(() => watch.states.size === 0, PATIENCE);
