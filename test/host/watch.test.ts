@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Space } from "../../src/host/space.ts";
 import { settle } from "./support/time.ts";
-import { FakeSocket, type FrameOf, World } from "./support/world.ts";
+import { type FakeSocket, type FrameOf, World } from "./support/world.ts";
 
 type State = FrameOf<"state">;
 

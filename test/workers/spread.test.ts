@@ -6,6 +6,7 @@ import { httpClient } from "../../src/client/http.ts";
 import { connect } from "../../src/client/idempotency.ts";
 import { partOf } from "../../src/protocol/spread.ts";
 import { Caller } from "../conformance/caller.ts";
+import { openEvents } from "../conformance/events.ts";
 import { workers } from "../conformance/runtimes.ts";
 import { type Server, startServer } from "../conformance/server.ts";
 import { openSession } from "../conformance/socket.ts";
@@ -40,6 +41,19 @@ test("calls go to the part that has the key, and the list is of all parts, page 
   const { body: metrics } = await caller.request("GET", "/metrics");
   expect(metrics).toContain(`latchkey_acquires_total{result="granted"} ${KEYS.length}`);
   expect(metrics).toContain(`latchkey_keys ${KEYS.length}`);
+});
+
+test("events of a prefix are of all parts, and those of a key come from its own", async () => {
+  const url = (path: string): string => `${server.url}${path}${path.includes("?") ? "&" : "?"}space=events`;
+  using all = await openEvents(url("/v1/events?prefix=key-"));
+  using one = await openEvents(url("/v1/latch/key-03/events"));
+  const events = new Caller(server.url, { space: "events" });
+  for (const key of KEYS) expect((await events.acquire(key)).status).toBe(200);
+  const seen = new Set<string>();
+  while (seen.size < KEYS.length) seen.add((await all.next(({ status }) => status === "held")).key);
+  expect(await one.next(({ status }) => status === "held")).toMatchObject({ key: "key-03" });
+  using refused = await openEvents(url(`/v1/events?prefix=${"x".repeat(256)}`));
+  expect(refused.response.status).toBe(400);
 });
 
 test("a client is one session in its API, whatever the keys", async () => {

@@ -3,6 +3,7 @@
 import { WATCHES_MAX } from "../../protocol/limits.ts";
 import type { ServerFrame } from "../../protocol/server-frames.ts";
 import type { WatchFrame } from "../../protocol/watch-frames.ts";
+import type { Outlet } from "../outlet.ts";
 import type { HostParts } from "../parts.ts";
 import { refusedFrame } from "../wire.ts";
 import type { StateTexts } from "./news.ts";
@@ -21,11 +22,9 @@ export interface Listener {
   readonly session: string;
   /** Whether it may be waiting for anything. */
   mayWait(): boolean;
-  send(frame: ServerFrame): void;
-  /** A frame that is text already. */
-  sendText(text: string): void;
-  /** What is watched is another than before: it is time to remember that. */
-  changed(): void;
+  readonly outlet: Pick<Outlet, "send" | "sendText">;
+  /** What is watched is another than before. */
+  onChanged(): void;
 }
 
 /** Of the 16 384 bytes that are kept with a sleeping socket; the rest is for the session itself. A code unit may take two. */
@@ -53,14 +52,14 @@ export class SessionWatches {
     const bytes = [...this.remembered(), { id, target }].reduce((sum, watch) => sum + bytesOf(watch), 0);
     if (this.#parts.hibernation !== undefined && bytes > KEPT_BYTES_MAX) return tooMany(id);
     this.#watches.set(id, this.#hub.open(target, this.#watcher(id)));
-    this.#listener.changed();
+    this.#listener.onChanged();
     return undefined;
   }
 
   unwatch(id: string): ServerFrame {
     const watch = this.#watches.get(id);
     if (watch !== undefined) this.#hub.close(watch);
-    if (this.#watches.delete(id)) this.#listener.changed();
+    if (this.#watches.delete(id)) this.#listener.onChanged();
     return { t: "unwatched", id };
   }
 
@@ -86,10 +85,10 @@ export class SessionWatches {
       session: listener.session,
       mayWait: () => listener.mayWait(),
       tell: (texts: StateTexts, isFull) =>
-        listener.sendText(`${begin}${texts.joined}]${isFull ? ',"full":true' : ""}}`),
+        listener.outlet.sendText(`${begin}${texts.joined}]${isFull ? ',"full":true' : ""}}`),
       refused: (why) => {
         this.#watches.delete(id);
-        listener.send(
+        listener.outlet.send(
           why === "limit" ? tooManyKeys(id) : refusedFrame(id, "unavailable", "nobody can say what is there"),
         );
       },

@@ -10,7 +10,7 @@ import type { LockPort } from "../lock-port.ts";
 import type { HostParts } from "../parts.ts";
 import { News } from "./news.ts";
 import { StateReader } from "./reader.ts";
-import { type Target, Topic, Watch, type Watcher } from "./topic.ts";
+import { type Target, type Topic, Watch, type Watcher } from "./topic.ts";
 import { Topics } from "./topics.ts";
 
 /** While nobody can say what is there, it is asked again so often. */
