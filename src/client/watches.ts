@@ -57,7 +57,7 @@ export class Watches {
   received(told: WatchTold): void {
     const watch = this.#views.get(told.id);
     if (watch === undefined) return;
-    if (told.t === "state") watch.told(this, told.keys, told.full === true, this.#settings.self());
+    if (told.t === "state") watch.told(this, told, this.#settings.self());
     else if (told.t === "refused") this.#refused(told, watch);
   }
 
