@@ -186,7 +186,6 @@ test("after a reconnect no key is told as free that was held all the time, howev
   sockets[0]!.close();
   await vi.waitUntil(() => !watch.isCurrent, PATIENCE);
   await vi.waitUntil(() => sockets.length === 2 && watch.isCurrent, PATIENCE);
-  await new Promise((resolve) => setTimeout(resolve, 100));
   expect([told.filter(({ status }) => status === "free").length, watch.states.size]).toEqual([0, 250]);
 });
 
