@@ -57,7 +57,7 @@ export class Watches {
   received(told: WatchTold): void {
     const view = this.#views.get(told.id);
     if (view === undefined) return;
-    if (told.t === "state") view.told(this, told.keys, told.full === true, this.#settings.self());
+    if (told.t === "state") view.told(this, told, this.#settings.self());
     else if (told.t === "refused") this.#refused(told, view);
   }
 

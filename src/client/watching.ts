@@ -1,7 +1,7 @@
 /** How a watch comes to show what it does: from one session or several, each of which tells of some of the keys. */
 
+import type { StateFrame } from "../protocol/watch-told.ts";
 import type { SessionClient } from "./session-client.ts";
-import type { KeyState as StateTold } from "../protocol/watch-told.ts";
 import { keyStateOf, type Self } from "./told-state.ts";
 import type { KeyWatch } from "./watch.ts";
 import type { KeyState, WatchListener } from "./watch-types.ts";
@@ -49,6 +49,8 @@ export async function* latest(watch: KeyWatch): AsyncGenerator<KeyState, undefin
 interface Source {
   readonly keys: Set<string>;
   isCurrent: boolean;
+  /** Frames of a state that is not all there yet. */
+  gathered: StateFrame[];
 }
 
 export class View {
@@ -61,15 +63,21 @@ export class View {
 
   /** `session` will tell, or its connection is away. */
   away(session: object): void {
-    this.#source(session).isCurrent = false;
+    const source = this.#source(session);
+    source.isCurrent = false;
+    source.gathered = [];
     this.#show(this.watch.states, []);
   }
 
-  /** `isFull`: what is not told of is free. */
-  told(session: object, told: readonly StateTold[], isFull: boolean, self: Self): void {
-    const { keys } = this.#source(session);
-    const entries = new Map(told.map((entry) => [entry.key, entry]));
-    for (const key of isFull ? keys : []) {
+  /** What a full state does not tell of is free, which is known with its last frame. */
+  told(session: object, frame: StateFrame, self: Self): void {
+    const source = this.#source(session);
+    const { keys, gathered } = source;
+    gathered.push(frame);
+    if (frame.more === true) return;
+    source.gathered = [];
+    const entries = new Map(gathered.flatMap((told) => told.keys).map((entry) => [entry.key, entry]));
+    for (const key of gathered[0]?.full === true ? keys : []) {
       if (!entries.has(key)) entries.set(key, { key, status: "free", holders: [], waiting: 0 });
     }
     const states = new Map(this.watch.states);
@@ -83,7 +91,7 @@ export class View {
       else states.set(key, state);
       keys[isGone ? "delete" : "add"](key);
     }
-    this.#source(session).isCurrent = true;
+    source.isCurrent = true;
     this.#show(changed.length > 0 ? states : this.watch.states, changed);
   }
 
@@ -95,7 +103,8 @@ export class View {
 
   #source(session: object): Source {
     let source = this.#sources.get(session);
-    if (source === undefined) this.#sources.set(session, (source = { keys: new Set(), isCurrent: false }));
+    if (source === undefined)
+      this.#sources.set(session, (source = { keys: new Set(), isCurrent: false, gathered: [] }));
     return source;
   }
 }
