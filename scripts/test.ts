@@ -57,7 +57,7 @@ const steps: readonly Step[] = [
     tests: "fleet-servers",
     phase: "wait",
   },
-  { name: "browser", run: [vitest("node", "browser")], tests: "browser", phase: "wait" },
+  { name: "browser", run: [`${vitest("node", "browser")} --maxWorkers=2`], tests: "browser", phase: "wait" },
   { name: "workers", run: [vitest("node", "workers")], tests: "workers", phase: "wait" },
   {
     name: "workers-inside",
