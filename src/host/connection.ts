@@ -246,20 +246,29 @@ export class Connection implements SessionLine, Timed {
     this.#enter(frame, judged, board);
   }
 
-  #enter(hello: HelloFrame, { credential, space }: Introduced, board: Switchboard): void {
+  #enter(hello: HelloFrame, { credential, space, user }: Introduced, board: Switchboard): void {
     const { mint, settings, timers } = this.#parts;
     this.#phase = "entering";
     timers.set(this, Number.POSITIVE_INFINITY);
     const { session: id, secret } = hello.resume ?? { session: mint.token(), secret: mint.token() };
     const graceMs = Math.min(hello.grace ?? 0, settings.graceMaxMs);
     const { hasHeartbeat } = this.#options;
-    this.#session = new Session({ id, secret, space, credential, hasHeartbeat }, graceMs, board, this.#parts);
+    this.#session = this.#newSession({ id, secret, space, credential, hasHeartbeat }, graceMs, board);
     if (hello.resume === undefined) {
       const meta = hello.meta === undefined ? undefined : { meta: JSON.stringify(hello.meta) };
-      board.sessions.open(this, { kind: "open", session: id, secret, graceMs, ...meta });
+      const userMember = user === undefined ? undefined : { user };
+      board.sessions.open(this, { kind: "open", session: id, secret, graceMs, ...meta, ...userMember });
     } else if (!board.sessions.resume(this, { kind: "resume", session: id, secret })) {
       this.#refuseResume();
     }
+  }
+
+  #newSession(facts: SessionFacts, graceMs: number, board: Switchboard): Session {
+    return new Session(facts, graceMs, board, this.#parts, {
+      send: (frame) => this.#outlet.send(frame),
+      sendText: (text) => this.#outlet.sendText(text),
+      changed: () => this.#remember(),
+    });
   }
 
   #serve(frame: ClientFrame | BadFrame): void {
@@ -303,6 +312,7 @@ export class Connection implements SessionLine, Timed {
       this.#parts.metrics.count("latchkey_sockets_closed_total", code);
       this.socket.close(code, reason);
     }
+    this.#session?.over();
     this.#session?.board.sessions.left(this, this.#session.facts.id);
   }
 
@@ -320,10 +330,11 @@ export class Connection implements SessionLine, Timed {
   #goOn(memory: ConnectionMemory, facts: SessionFacts): void {
     const board = this.#parts.board(facts.space);
     if (board === undefined) throw new Error("a connection goes on in a space that cannot be opened");
-    this.#session = new Session(facts, memory.graceMs, board, this.#parts);
+    this.#session = this.#newSession(facts, memory.graceMs, board);
     this.#phase = "open";
     this.#heartbeat.goOn(memory, facts.hasHeartbeat);
     board.sessions.seat(this, facts.id);
+    this.#session.goOn(memory.watches ?? []);
     this.#watch();
   }
 
@@ -337,6 +348,7 @@ export class Connection implements SessionLine, Timed {
       helloBy: this.#helloBy,
       session: session?.facts,
       graceMs: session?.graceMs ?? 0,
+      watches: session?.watched(),
       ...this.#heartbeat.remembered(),
     });
   }

@@ -20,6 +20,7 @@ import type { LockReceiver } from "./lock-port.ts";
 import type { ConnectionMemory } from "./memory.ts";
 import { Metrics } from "./metrics.ts";
 import type { HostParts } from "./parts.ts";
+import { nativePause } from "./pauses.ts";
 import type { Socket } from "./ports.ts";
 import { problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
@@ -28,6 +29,8 @@ import { Space } from "./space.ts";
 import { Sweeper } from "./sweeper.ts";
 import { Switchboard } from "./switchboard.ts";
 import { Timers } from "./timers.ts";
+import { FanOut } from "./watch/fan-out.ts";
+import { Streams } from "./watch/streams.ts";
 import { Wire } from "./wire.ts";
 
 /** An upgrade that may go on, and what its request showed; goes from `admit` to `opened`. */
@@ -80,7 +83,7 @@ export class Host {
 
   constructor(ports: HostPorts, choices?: HostChoices) {
     const settings = completeSettings(choices);
-    const { clock, mint, store, onError, hibernation } = ports;
+    const { clock, mint, store, onError, hibernation, pause = nativePause } = ports;
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
@@ -98,6 +101,9 @@ export class Host {
       keys,
       wire: new Wire(clock, keys),
       departures: this.#departures,
+      pause,
+      fanOut: new FanOut(pause, this.#departures, onError),
+      streams: new Streams(pause),
       onError,
       hibernation,
       share: ports.share,
@@ -111,7 +117,7 @@ export class Host {
         note: (request, grant) => this.#grants.set(request, grant),
         takeBack,
       },
-      gauges: () => gaugesOf(this.#boards, this.#connections.size),
+      gauges: () => gaugesOf(this.#boards, this.#connections.size, this.#parts.streams.count),
       isStoreAvailable: () => this.#isStoreAvailable(),
     });
   }
@@ -238,6 +244,7 @@ export class Host {
     this.#isDraining = true;
     // Callers first: what sessions let go must not be granted to calls that are about to be sent away.
     for (const board of this.#boards.values()) board.calls.drain();
+    this.#parts.streams.end();
     for (const connection of this.#connections.values()) end(connection);
     await Promise.all(
       [...this.#boards.values()].map(async ({ port }) => {

@@ -155,7 +155,7 @@ export function drawOptions(seed: number, steps: number, judge: WorldOptions["ju
     timeoutMaxMs: random.pick([20, 200, 2000, 20_000, 60_000]),
     // Drawn after what was there before, so that worlds without these are what they were.
     ...drawLedger(random),
-    isWatched: random.chance(0.4),
+    isWatched: random.chance(0.15),
   } as const;
   return { ...drawn, deeds: { ...drawn.deeds, ...drawLateDeeds(random) } };
 }
@@ -193,7 +193,7 @@ function drawLateDeeds(random: Random): Record<LateDeed, number> {
   return {
     ask: some(0.6, 6),
     askNoMore: some(0.5, 2),
-    showAsks: some(0.5, 3),
+    showAsks: some(0.6, 6),
     hand: some(0.6, 6),
     handAstray: some(0.4, 3),
     repeatHand: some(0.5, 3),
