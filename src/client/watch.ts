@@ -7,17 +7,13 @@ import type { KeyState, Watch, Watched, WatchListener } from "./watch-types.ts";
 /** What is asked of the server. */
 export type What = { readonly key: string } | { readonly prefix: string };
 
-/** A session that tells of it. */
-interface Source {
-  /** What it has told of. */
-  readonly keys: Set<string>;
-  isCurrent: boolean;
-}
-
 export class KeyWatch implements Watch {
   readonly what: What;
   #states: ReadonlyMap<string, KeyState> = new Map();
-  readonly #sources = new Map<object, Source>();
+  /** Which session told of a key. */
+  readonly #tellers = new Map<string, object>();
+  /** The sessions whose word is current. */
+  readonly #current = new Set<object>();
   /** Leaves the sessions. Undefined: the watch is over. */
   #stops: (() => void)[] | undefined = [];
   #error: Error | undefined;
@@ -38,8 +34,7 @@ export class KeyWatch implements Watch {
   }
 
   get isCurrent(): boolean {
-    const sources = [...this.#sources.values()];
-    return sources.length > 0 && sources.every((source) => source.isCurrent);
+    return this.#current.size > 0 && this.#current.size === this.#stops?.length;
   }
 
   addEventListener(type: "change", listener: WatchListener): void {
@@ -88,7 +83,6 @@ export class KeyWatch implements Watch {
     if (stops === undefined) return;
     this.#stops = undefined;
     this.#error = error;
-    this.#sources.clear();
     for (const stop of stops) stop();
     this.#changed([]);
   }
@@ -104,20 +98,18 @@ export class KeyWatch implements Watch {
     this.#stops?.push(start(this));
   }
 
-  /** `session` will tell, or its connection is away. */
+  /** The connection of a session is lost. */
   away(session: object): void {
-    const source = this.#source(session);
-    if (!source.isCurrent) return;
-    source.isCurrent = false;
-    this.#changed([]);
+    if (this.#current.delete(session)) this.#changed([]);
   }
 
   /** `isFull`: what is not told of is free. */
   told(session: object, told: readonly StateTold[], isFull: boolean, self: Self): void {
-    const source = this.#source(session);
     const entries = new Map(told.map((entry) => [entry.key, entry]));
-    for (const key of isFull ? source.keys : []) {
-      if (!entries.has(key)) entries.set(key, { key, status: "free", holders: [], waiting: 0 });
+    if (isFull) {
+      for (const [key, teller] of this.#tellers) {
+        if (teller === session && !entries.has(key)) entries.set(key, { key, status: "free", holders: [], waiting: 0 });
+      }
     }
     const states = new Map(this.#states);
     const changed: KeyState[] = [];
@@ -126,20 +118,18 @@ export class KeyWatch implements Watch {
       if (JSON.stringify(state) === JSON.stringify(states.get(key))) continue;
       changed.push(state);
       const isGone = "prefix" in this.what && state.status === "free" && state.waiting === 0;
-      if (isGone) states.delete(key);
-      else states.set(key, state);
-      source.keys[isGone ? "delete" : "add"](key);
+      if (isGone) {
+        states.delete(key);
+        this.#tellers.delete(key);
+      } else {
+        states.set(key, state);
+        this.#tellers.set(key, session);
+      }
     }
-    const wasCurrent = source.isCurrent;
-    source.isCurrent = true;
+    const isNews = !this.#current.has(session);
+    this.#current.add(session);
     if (changed.length > 0) this.#states = states;
-    if (changed.length > 0 || !wasCurrent) this.#changed(changed);
-  }
-
-  #source(session: object): Source {
-    let source = this.#sources.get(session);
-    if (source === undefined) this.#sources.set(session, (source = { keys: new Set(), isCurrent: false }));
-    return source;
+    if (changed.length > 0 || isNews) this.#changed(changed);
   }
 
   #changed(detail: readonly KeyState[]): void {

@@ -35,8 +35,6 @@ interface WatchesSettings {
 export class Watches {
   readonly #settings: WatchesSettings;
   readonly #watches = new Map<string, KeyWatch>();
-  /** Not served, and to be asked for again in this connection. */
-  readonly #refused: Set<string> = new Set();
   #serial = 0;
   #isClosed = false;
 
@@ -49,7 +47,6 @@ export class Watches {
     const id = `${MARK}${++this.#serial}`;
     this.#watches.set(id, watch);
     if (this.#isClosed) watch.close();
-    watch.away(this);
     this.#ask(id);
     return () => {
       if (this.#watches.delete(id)) this.#settings.send({ t: "unwatch", id });
@@ -58,7 +55,6 @@ export class Watches {
 
   connection(status: ConnectionStatus): void {
     this.#isClosed = status === "closed";
-    this.#refused.clear();
     for (const [id, watch] of this.#watches) {
       if (status === "connected") this.#ask(id);
       else if (status === "closed") watch.close();
@@ -70,23 +66,17 @@ export class Watches {
     const watch = this.#watches.get(told.id);
     if (watch === undefined) return;
     if (told.t === "state") watch.told(this, told.keys, told.full === true, this.#settings.self());
-    else if (told.t === "refused") this.#refusedWith(told, watch);
+    else if (told.t === "refused") this.#refused(told, watch);
   }
 
-  #refusedWith({ id, ...refusal }: Refusal & { readonly id: string }, watch: KeyWatch): void {
+  #refused({ id, ...refusal }: Refusal & { readonly id: string }, watch: KeyWatch): void {
+    // It was asked for again when a new connection had done so already.
+    if (refusal.code === "request_mismatch") return;
     const error = errorOf(refusal, "");
     this.#settings.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
-    if (error instanceof UnavailableError) this.#again(id);
+    if (error instanceof UnavailableError) this.#settings.later(() => this.#ask(id));
     else if (this.#watches.delete(id)) watch.close(error);
-  }
-
-  /** A connection that is made meanwhile has asked already, and the same id twice is a mistake. */
-  #again(id: string): void {
-    this.#refused.add(id);
-    this.#settings.later(() => {
-      if (this.#refused.delete(id)) this.#ask(id);
-    });
   }
 
   #ask(id: string): void {

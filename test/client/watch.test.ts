@@ -204,17 +204,14 @@ describe("the connection", () => {
     expect(watch.isCurrent).toBe(true);
   });
 
-  test("a connection that is made before then has asked already", async () => {
-    const server = await connected({ reconnect: { baseMs: 10, capMs: 10 } });
-    const { id } = await watching(server);
-    const refused = { t: "refused", id, code: "draining", detail: "bye", retryable: true };
-    await server.end().say(JSON.stringify(refused));
-    await server.end().drop(1012);
-    await server.time.advance(500);
-    await greet(server, { session: "session-2" });
-    server.end().one("watch");
-    await server.time.advance(2_000);
-    expect(server.end().sent()).toEqual([]);
+  test("the answer that it is asked for twice is no refusal", async () => {
+    const server = await connected();
+    const { watch, id } = await watching(server);
+    await tell(server.end(), id, { a: FREE }, true);
+    await server
+      .end()
+      .say(JSON.stringify({ t: "refused", id, code: "request_mismatch", detail: "twice", retryable: false }));
+    expect([watch.isCurrent, server.errors]).toEqual([true, []]);
   });
 
   test("a closed client ends its watches", async () => {
