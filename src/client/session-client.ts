@@ -1,6 +1,7 @@
 /** Drives the session machine with a socket, a timer and two clocks, and gives its outputs to those who wait for them. */
 
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import type { Asks } from "./access.ts";
 import type { Addition, AdditionCalls, Asked } from "./addition.ts";
 import { awakeClock, CHECK_MS, JUMP_MS, NEVER, type Ports } from "./clock.ts";
 import type { ConnectOptions } from "./connect.ts";
@@ -200,7 +201,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
     return releaseOf(await this.#request<Released>({ t: "release", key, token }));
   }
 
-  async requestAccess(key: string, asks: Entry<Call>["asks"]): Promise<void> {
+  async requestAccess(key: string, asks: Asks | undefined): Promise<void> {
     await this.#call((call, claims) => claims.requestAccess(call, key, asks));
   }
 
@@ -248,7 +249,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
         await this.#call((call, claims) => claims.release(call, hold));
       },
       handTo: async (session) => {
-        await this.#call((call, claims) => claims.handTo(call, hold, session));
+        await this.#request({ t: "hand_to", key: hold.key, token: hold.token, session });
       },
       watch: (signal) => {
         const watch = new KeyWatch(hold.key, signal);

@@ -21,7 +21,7 @@ import { isOfWatch, type WatchAsk, type WatchTold } from "./watches.ts";
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
-type ClaimCall = "acquire" | "cancel" | "extend" | "handTo" | "release" | "request" | "requestAccess" | "withdraw";
+type ClaimCall = "acquire" | "cancel" | "extend" | "release" | "request" | "requestAccess" | "withdraw";
 
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
@@ -102,7 +102,7 @@ export class SessionMachine<Call> {
     if (this.#state !== "connecting") return;
     const { space, grace, meta, user } = this.#settings;
     const resume = this.#session && { session: this.#session.session, secret: this.#session.secret };
-    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, user, resume } as ClientFrame);
+    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, user, resume });
     this.#state = "greeting";
     this.#helloAt = now;
     this.#complaint = undefined;
@@ -177,7 +177,7 @@ export class SessionMachine<Call> {
 
   /** About a watch. Without a connection nothing is sent: the next one asks anew. */
   watch(frame: WatchAsk): void {
-    if (this.#state === "open") this.#send(frame as unknown as ClientFrame);
+    if (this.#state === "open") this.#send(frame);
   }
 
   // How it works.

@@ -12,6 +12,7 @@ import type {
 import type { AccessRequested, Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { BackoffOptions } from "./backoff.ts";
 import type { LatchkeyError, LockLostError, LossReason } from "./errors.ts";
+import type { Asks } from "./access.ts";
 import type { AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
 import type { WatchTold } from "./watches.ts";
@@ -120,7 +121,7 @@ export interface Entry<Call> {
   /** Acquire: the server said that it waits, so its grant comes unasked. */
   queued?: boolean;
   /** Acquire: it asks whoever holds the key, in these words. */
-  asks?: { readonly message: string | undefined } | undefined;
+  asks?: Asks | undefined;
   /** The frame as it was sent, which may be sent again to ask how a claim stands. */
   text?: string;
   /** Extend: the end of the lease before it was sent. */

@@ -1,13 +1,8 @@
 /** A watched key as the wire tells of it, made into what a watch shows. */
 
-import type { KeyTold } from "../protocol/server-frames.ts";
+import type { KeyState as StateTold } from "../protocol/watch-told.ts";
 import { keyStatusOf } from "./told.ts";
-import type { AccessAsk, KeyState } from "./watch-types.ts";
-
-export interface StateTold extends KeyTold {
-  readonly position?: number;
-  readonly asks?: readonly AccessAsk[];
-}
+import type { KeyState } from "./watch-types.ts";
 
 /** Who looks. */
 export interface Self {

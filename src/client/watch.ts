@@ -1,7 +1,8 @@
 /** Keys that are watched, each as the server told of it last. */
 
 import { dispose } from "./dispose.ts";
-import { keyStateOf, type Self, type StateTold } from "./told-state.ts";
+import type { KeyState as StateTold } from "../protocol/watch-told.ts";
+import { keyStateOf, type Self } from "./told-state.ts";
 import type { KeyState, Watch, Watched, WatchListener } from "./watch-types.ts";
 
 /** What is asked of the server. */

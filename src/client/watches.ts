@@ -1,20 +1,18 @@
 /** The watches of one session: asked for anew in each connection, since a server forgets them with the old one. */
 
-import { errorOf, type Refusal, UnavailableError } from "./errors.ts";
+import type { ClientFrame } from "../protocol/frames.ts";
+import type { RefusedFrame } from "../protocol/server-frames.ts";
+import type { StateFrame, UnwatchedFrame } from "../protocol/watch-told.ts";
+import { errorOf, UnavailableError } from "./errors.ts";
 import type { OnError } from "./locks.ts";
 import type { ConnectionStatus } from "./session-types.ts";
-import type { Self, StateTold } from "./told-state.ts";
-import type { KeyWatch, What } from "./watch.ts";
+import type { Self } from "./told-state.ts";
+import type { KeyWatch } from "./watch.ts";
 
-export type WatchAsk =
-  | ({ readonly t: "watch"; readonly id: string } & What)
-  | { readonly t: "unwatch"; readonly id: string };
+export type WatchAsk = Extract<ClientFrame, { t: "watch" | "unwatch" }>;
 
 /** What the server says with the id of a watch. */
-export type WatchTold =
-  | { readonly t: "state"; readonly id: string; readonly keys: readonly StateTold[]; readonly full?: boolean }
-  | { readonly t: "unwatched"; readonly id: string }
-  | ({ readonly t: "refused"; readonly id: string } & Refusal);
+export type WatchTold = StateFrame | UnwatchedFrame | RefusedFrame;
 
 /** No claim's id begins so. */
 const MARK = "~";
@@ -69,10 +67,11 @@ export class Watches {
     else if (told.t === "refused") this.#refused(told, watch);
   }
 
-  #refused({ id, ...refusal }: Refusal & { readonly id: string }, watch: KeyWatch): void {
+  #refused(told: RefusedFrame, watch: KeyWatch): void {
+    const { id, code } = told;
     // It was asked for again when a new connection had done so already.
-    if (refusal.code === "request_mismatch") return;
-    const error = errorOf(refusal, "");
+    if (code === "request_mismatch") return;
+    const error = errorOf(told, "");
     this.#settings.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
     if (error instanceof UnavailableError) this.#settings.later(() => this.#ask(id));

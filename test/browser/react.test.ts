@@ -163,7 +163,7 @@ for (const kind of [chromium, firefox]) {
       const waiting = other.acquire("a");
       await other.requestAccess("a", "may I?");
       await shows(tab, "one", { waiting: 1, asks: [{ session: other.session, message: "may I?" }] });
-      await expect(tab.call("handTo", "one", "nobody")).rejects.toThrow("not_waiting");
+      await expect(tab.call("handTo", "one", "nobody")).rejects.toThrow("waits for the key");
       expect(await tab.call("seen", "one")).toMatchObject({ state: "held" });
       await tab.call("handTo", "one", other.session!);
       const lock = await waiting;
