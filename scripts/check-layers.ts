@@ -36,6 +36,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   "src/client": { values: ["src/protocol"] },
   "src/claim-store": { values: ["src/client"] },
   "src/react": { values: ["src/claim-store", "src/client"], packages: ["react"] },
+  "src/element": { values: ["src/claim-store", "src/client"] },
   "src/hono": { values: ["src/client", "src/protocol"], packages: ["hono"] },
   "src/cli": { values: ["src"], packages: ["node:*"] },
   "src/workers": { values: ["src"], packages: ["cloudflare:workers"] },
