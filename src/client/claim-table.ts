@@ -15,7 +15,7 @@ import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
-import type { Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
+import type { Answer, Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
 
 /** The pause before a request is sent again that the server could not serve, ms. */
 const RESEND_MS = 1_000;
@@ -192,23 +192,10 @@ export class ClaimTable<Call> {
         return book.fail(entry, waitEnded("cancelled"));
       case "refused":
         return this.#refused(frame, entry);
-      case "revoked":
-      case "state":
-      case "unwatched":
-        return;
-      case "extended":
-      case "released":
-      case "access_requested":
-      case "status":
-      case "list":
-      case "replay":
-      case "completed":
-      case "failed":
-      case "attempt_extended":
-      case "forgotten":
     }
+    // All others are what was asked for.
     book.remove(entry);
-    if (call !== undefined) book.emit({ kind: "answered", call, frame });
+    if (call !== undefined) book.emit({ kind: "answered", call, frame: frame as Answer });
     if (hold === undefined) return;
     if (frame.t === "extended") {
       hold.ttl = frame.ttl;

@@ -22,8 +22,12 @@ export interface SessionFacts {
   readonly hasHeartbeat: boolean;
 }
 
-/** Where the session is told what comes by itself. */
-export type Line = Pick<Listener, "send" | "sendText" | "changed">;
+/** The connection that speaks for the session. */
+interface Line {
+  readonly outlet: Listener["outlet"];
+  /** What is kept of the session is another than before. */
+  remember(): void;
+}
 
 export class Session {
   readonly facts: SessionFacts;
@@ -128,8 +132,9 @@ export class Session {
 
   #watching(): SessionWatches {
     this.#watches ??= new SessionWatches(this.#parts, this.board.watches, {
-      ...this.#line,
       session: this.facts.id,
+      outlet: this.#line.outlet,
+      onChanged: () => this.#line.remember(),
       mayWait: () => this.#isOlder || (this.#queuedAt?.size ?? 0) > 0,
     });
     return this.#watches;

@@ -10,7 +10,7 @@ import type { LockPort } from "../lock-port.ts";
 import type { HostParts } from "../parts.ts";
 import { News } from "./news.ts";
 import { StateReader } from "./reader.ts";
-import { type Target, Topic, Watch, type Watcher } from "./topic.ts";
+import { type Target, type Topic, Watch, type Watcher } from "./topic.ts";
 import { Topics } from "./topics.ts";
 
 /** While nobody can say what is there, it is asked again so often. */
@@ -97,8 +97,10 @@ export class Watches {
     }
     for (const { key } of found) topic.isNews(key, true);
     watch.isOpen = true;
-    for (const [i, page] of pagesOf(found).entries()) {
-      watcher.tell(new News(page, this.#parts.wire).for(watcher.session), i === 0);
+    const pages = pagesOf(found);
+    for (const [i, page] of pages.entries()) {
+      const place = { isFirst: i === 0, isLast: i === pages.length - 1 };
+      watcher.tell(new News(page, this.#parts.wire).for(watcher.session), place);
     }
     // What was told to the others meanwhile may be newer than this.
     if (watch.missed.size === 0) return;
@@ -210,7 +212,7 @@ export class Watches {
         return false;
       }
       if (!topic.watches.has(watch)) return true;
-      for (const some of news) watch.watcher.tell(some.for(watch.watcher.session), false);
+      for (const some of news) watch.watcher.tell(some.for(watch.watcher.session));
       return true;
     });
   }
