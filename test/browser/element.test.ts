@@ -1,3 +1,7 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { chromium, firefox } from "./support/browser.ts";
 import type { GateCalls, Told } from "./support/gate-calls.ts";
@@ -26,6 +30,26 @@ const markup = (key: string, attributes = "auto", id = "gate"): string =>
 
 const shown = (tab: Tab<GateCalls>): Promise<boolean[]> =>
   Promise.all(["held", "waiting", "free"].map((name) => tab.call("isShown", `#gate [slot=${name}]`)));
+
+/** The block of README behind `run: element`, with the sources in place of the package and this site in place of the server. */
+async function readmePage(): Promise<string> {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+  const [, body, script] =
+    /<!-- run: element -->\n```html\n([\s\S]*?)<script type="module">\n([\s\S]*?)<\/script>/.exec(readme) ?? [];
+  if (body === undefined || script === undefined) throw new Error("README has no block element");
+  const source = (entry: string): string => fileURLToPath(new URL(`../../src/${entry}/index.ts`, import.meta.url));
+  const code = script
+    .replaceAll(/"latchkey\/(client|element)"/g, (_, entry: string) => JSON.stringify(source(entry)))
+    .replace(`"https://locks.example.com"`, "location.origin");
+  const folder = mkdtempSync(join(tmpdir(), "latchkey-readme-"));
+  try {
+    const file = join(folder, "readme-element.ts");
+    writeFileSync(file, code);
+    return await site.page(file, { body });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
 
 const eventsOf = (events: readonly Told[], type: string): Told["detail"][] =>
   events.filter((event) => event.type === type).map(({ detail }) => detail);
@@ -148,6 +172,19 @@ for (const kind of [chromium, firefox]) {
       const { holders, limit } = await site.latchkey.locks.status(key);
       expect([holders.map(({ mode, meta }) => [mode, meta]), limit]).toEqual([[["shared", { name: "Ada" }]], 2]);
       expect(eventsOf(await tab.call("events"), "lockacquired")).toHaveLength(1);
+    });
+
+    test("the page in README works as it stands", async () => {
+      await using tab = await browser().open(await readmePage());
+      const isUsable = `document.querySelector("textarea").focus(); document.activeElement.localName === "textarea"`;
+      expect(await tab.evaluate(isUsable)).toBe(false);
+      await tab.evaluate(`document.querySelector("button[slot=free]").click()`);
+      await expect.poll(() => tab.evaluate(isUsable), { timeout: 20_000 }).toBe(true);
+      await using _ = await site.latchkey.locks.acquire("doc:42", { steal: true });
+      const state = `document.querySelector("latch-gate").getAttribute("state")`;
+      await expect.poll(() => tab.evaluate(state), { timeout: 20_000 }).toBe("lost");
+      expect(await tab.evaluate(isUsable)).toBe(false);
+      expect(tab.errors).toEqual([]);
     });
 
     test("a gate without a key says so", async () => {
