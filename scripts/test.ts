@@ -57,7 +57,7 @@ const steps: readonly Step[] = [
     tests: "fleet-servers",
     phase: "wait",
   },
-  { name: "browser", run: [vitest("node", "browser")], tests: "browser", phase: "wait" },
+  { name: "browser", run: [`${vitest("node", "browser")} --maxWorkers=2`], tests: "browser", phase: "wait" },
   { name: "workers", run: [vitest("node", "workers")], tests: "workers", phase: "wait" },
   {
     name: "workers-inside",
@@ -153,6 +153,8 @@ function execute(line: string, variables: Record<string, string>): Promise<{ cod
     PATH: [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
     DENO_NO_UPDATE_CHECK: "1",
     NO_COLOR: "1",
+    // Hundreds of servers are started on Node, each of which would compile the same sources anew.
+    NODE_COMPILE_CACHE: join(temporary, "compiled"),
     // Wrangler would look for its maker's servers, and say that it found none.
     CLOUDFLARE_CF_FETCH_ENABLED: "false",
     WRANGLER_SEND_METRICS: "false",

@@ -55,10 +55,10 @@ export class Watches {
   }
 
   received(told: WatchTold): void {
-    const watch = this.#views.get(told.id);
-    if (watch === undefined) return;
-    if (told.t === "state") watch.told(this, told, this.#settings.self());
-    else if (told.t === "refused") this.#refused(told, watch);
+    const view = this.#views.get(told.id);
+    if (view === undefined) return;
+    if (told.t === "state") view.told(this, told, this.#settings.self());
+    else if (told.t === "refused") this.#refused(told, view);
   }
 
   #refused(told: RefusedFrame, view: View): void {

@@ -63,11 +63,9 @@ for (const kind of [chromium, firefox]) {
     });
 
     describe("client.locks", () => {
-      for (const { name } of CASES) {
-        test(`${name}`, async () => {
-          expect(await tab.call("run", name, false)).toBe("");
-        });
-      }
+      test.each(CASES.map(({ name }) => name))("%s", async (name) => {
+        expect(await tab.call("run", name, false)).toBe("");
+      });
     });
 
     describe("navigator.locks", () => {
@@ -82,14 +80,12 @@ for (const kind of [chromium, firefox]) {
         expect(common.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(DEVIATIONS[kind.name])));
       });
 
-      for (const { name } of common) {
-        test(`${name}`, async () => {
-          const wrong = (await results).get(name);
-          const deviation = DEVIATIONS[kind.name][name];
-          if (deviation === undefined) expect(wrong).toBe("");
-          else if (wrong !== "" || deviation.isRace !== true) expect(wrong).toMatch(deviation.wrong);
-        });
-      }
+      test.each(common.map(({ name }) => name))("%s", async (name) => {
+        const wrong = (await results).get(name);
+        const deviation = DEVIATIONS[kind.name][name];
+        if (deviation === undefined) expect(wrong).toBe("");
+        else if (wrong !== "" || deviation.isRace !== true) expect(wrong).toMatch(deviation.wrong);
+      });
     });
   });
 }

@@ -60,6 +60,17 @@ describe.each(RUNTIMES)("on $name", (runtime) => {
     expect(code).toBe(0);
   });
 
+  test("the Web Locks example runs as it stands", async () => {
+    await using child = start(runtime, "locks", (code) => code.replaceAll(ADDRESS, server.url));
+    const { code } = await child.ended;
+    expect(child.output.trim().split("\n")).toEqual([
+      expect.stringMatching(/^saved with fence \d+$/),
+      "in use",
+      expect.stringMatching(/shared/),
+    ]);
+    expect(code).toBe(0);
+  });
+
   test("the HTTP example runs as it stands", async () => {
     await using child = start(runtime, "http", (code) => code.replaceAll(ADDRESS, server.url));
     const { code } = await child.ended;
