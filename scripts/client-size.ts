@@ -12,8 +12,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const later: string[] = [];
 const apart: Plugin = {
   name: "what is loaded later is a file of its own",
-  setup({ onResolve }) {
-    onResolve({ filter: /./ }, ({ kind, path }) => {
+  setup(builder) {
+    builder.onResolve({ filter: /./ }, ({ kind, path }) => {
       if (kind !== "dynamic-import") return undefined;
       later.push(path);
       return { path, external: true };
