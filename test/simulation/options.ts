@@ -193,7 +193,7 @@ function drawLateDeeds(random: Random): Record<LateDeed, number> {
   return {
     ask: some(0.6, 6),
     askNoMore: some(0.5, 2),
-    showAsks: some(0.5, 3),
+    showAsks: some(0.6, 6),
     hand: some(0.6, 6),
     handAstray: some(0.4, 3),
     repeatHand: some(0.5, 3),

@@ -7,7 +7,7 @@ import type { Outlet } from "../outlet.ts";
 import type { HostParts } from "../parts.ts";
 import { refusedFrame } from "../wire.ts";
 import type { StateTexts } from "./news.ts";
-import type { Target, Watch, Watcher } from "./topic.ts";
+import type { Place, Target, Watch, Watcher } from "./topic.ts";
 import type { Watches } from "./watches.ts";
 
 /** As kept where the program's memory can vanish. */
@@ -30,6 +30,9 @@ export interface Listener {
 /** Of the 16 384 bytes that are kept with a sleeping socket; the rest is for the session itself. A code unit may take two. */
 const KEPT_BYTES_MAX = 12_000;
 const KEPT_EACH_BYTES = 48;
+
+/** What changed is told alone. */
+const CHANGE: Place = { isFirst: false, isLast: true };
 
 export class SessionWatches {
   readonly #parts: HostParts;
@@ -84,8 +87,10 @@ export class SessionWatches {
     return {
       session: listener.session,
       mayWait: () => listener.mayWait(),
-      tell: (texts: StateTexts, isFull) =>
-        listener.outlet.sendText(`${begin}${texts.joined}]${isFull ? ',"full":true' : ""}}`),
+      tell: (texts: StateTexts, { isFirst, isLast } = CHANGE) => {
+        const marks = (isFirst ? ',"full":true' : "") + (isLast ? "" : ',"more":true');
+        listener.outlet.sendText(`${begin}${texts.joined}]${marks}}`);
+      },
       refused: (why) => {
         this.#watches.delete(id);
         listener.outlet.send(

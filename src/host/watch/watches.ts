@@ -97,8 +97,10 @@ export class Watches {
     }
     for (const { key } of found) topic.isNews(key, true);
     watch.isOpen = true;
-    for (const [i, page] of pagesOf(found).entries()) {
-      watcher.tell(new News(page, this.#parts.wire).for(watcher.session), i === 0);
+    const pages = pagesOf(found);
+    for (const [i, page] of pages.entries()) {
+      const place = { isFirst: i === 0, isLast: i === pages.length - 1 };
+      watcher.tell(new News(page, this.#parts.wire).for(watcher.session), place);
     }
     // What was told to the others meanwhile may be newer than this.
     if (watch.missed.size === 0) return;
@@ -210,7 +212,7 @@ export class Watches {
         return false;
       }
       if (!topic.watches.has(watch)) return true;
-      for (const some of news) watch.watcher.tell(some.for(watch.watcher.session), false);
+      for (const some of news) watch.watcher.tell(some.for(watch.watcher.session));
       return true;
     });
   }
