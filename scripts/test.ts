@@ -16,49 +16,55 @@ interface Step {
   readonly run: readonly string[];
   /** Set where the command is vitest: the kind of tests, which are counted one by one. */
   readonly tests?: TestKind;
-  /** Nothing else runs beside it: a busy machine would disturb what it tests, or it rewrites what others read. */
-  readonly alone?: boolean;
+  readonly phase: Phase;
 }
 
+/**
+ * `build` rewrites what others read, so nothing runs beside it. `work` is whatever a busy machine can only make slower. `wait` is about
+ * connections and deadlines: they mostly wait for what takes its time by itself, and none of those that keep a core busy runs beside them.
+ */
+type Phase = "build" | "work" | "wait";
+
+/** One after the other; steps at once in each. */
+const PHASES: Readonly<Record<Phase, number>> = { build: 1, work: 2, wait: 2 };
 const NODE_MAJOR_MIN = 24;
-const LANES = 2;
 const STEP_TIME_MAX_MS = 420_000;
 
+/** What takes longest comes first, so that the lanes end together; before the other long ones what fails soonest. */
 const steps: readonly Step[] = [
-  { name: "typecheck", run: ["tsc -p tsconfig.json", "tsc -p tsconfig.browser.json"] },
-  { name: "core", run: ["tsc -p tsconfig.core.json"] },
-  { name: "client", run: ["tsc -p tsconfig.client.json"] },
-  { name: "deno-check", run: ["deno check --cached-only runtimes/deno.ts"] },
-  { name: "lint", run: ["oxlint"] },
-  { name: "layers", run: ["node scripts/check-layers.ts"] },
-  { name: "format", run: ["oxfmt --check"] },
-  { name: "knip", run: ["knip --no-progress"] },
-  { name: "unit", run: [vitest("node", "unit")], tests: "unit" },
-  { name: "unit-bun", run: [vitest("bun --bun", "unit")], tests: "unit" },
-  { name: "unit-deno", run: [vitest("deno run -A --cached-only", "unit")], tests: "unit" },
-  { name: "simulation", run: [vitest("node", "simulation")], tests: "simulation" },
-  { name: "package", run: ["npm run check:package"], alone: true },
-  { name: "conformance", run: [vitest("node", "conformance")], tests: "conformance", alone: true },
-  { name: "fleet", run: [vitest("node", "fleet")], tests: "fleet", alone: true },
+  { name: "package", run: ["npm run check:package"], phase: "build" },
+  { name: "simulation", run: [vitest("node", "simulation")], tests: "simulation", phase: "work" },
+  { name: "typecheck", run: ["tsc -p tsconfig.json", "tsc -p tsconfig.browser.json"], phase: "work" },
+  { name: "core", run: ["tsc -p tsconfig.core.json"], phase: "work" },
+  { name: "client", run: ["tsc -p tsconfig.client.json"], phase: "work" },
+  { name: "deno-check", run: ["deno check --cached-only runtimes/deno.ts"], phase: "work" },
+  { name: "lint", run: ["oxlint"], phase: "work" },
+  { name: "layers", run: ["node scripts/check-layers.ts"], phase: "work" },
+  { name: "format", run: ["oxfmt --check"], phase: "work" },
+  { name: "knip", run: ["knip --no-progress"], phase: "work" },
+  // Counts and violations, never times: whether a benchmark still measures what it says.
+  { name: "bench", run: ["node bench/main.ts --quick"], phase: "work" },
+  { name: "fleet", run: [vitest("node", "fleet")], tests: "fleet", phase: "work" },
+  { name: "docs", run: [vitest("node", "docs")], tests: "docs", phase: "work" },
+  { name: "unit", run: [vitest("node", "unit")], tests: "unit", phase: "work" },
+  { name: "unit-bun", run: [vitest("bun --bun", "unit")], tests: "unit", phase: "work" },
+  { name: "unit-deno", run: [vitest("deno run -A --cached-only", "unit")], tests: "unit", phase: "work" },
+  { name: "processes", run: [vitest("node", "processes")], tests: "processes", phase: "work" },
+  { name: "conformance", run: [vitest("node", "conformance")], tests: "conformance", phase: "wait" },
   {
     name: "fleet-servers",
-    // Most of the time they wait for what takes its time by itself, such as the end of a lease.
-    run: [`${vitest("node", "fleet-servers")} --maxWorkers=3`],
+    run: [`${vitest("node", "fleet-servers")} --maxWorkers=2`],
     tests: "fleet-servers",
-    alone: true,
+    phase: "wait",
   },
-  { name: "workers", run: [vitest("node", "workers")], tests: "workers", alone: true },
-  { name: "processes", run: [vitest("node", "processes")], tests: "processes" },
+  { name: "browser", run: [`${vitest("node", "browser")} --maxWorkers=2`], tests: "browser", phase: "wait" },
+  { name: "workers", run: [vitest("node", "workers")], tests: "workers", phase: "wait" },
   {
     name: "workers-inside",
     run: [vitest("node", "workers-inside", "vitest.workers.config.ts")],
     tests: "workers-inside",
-    alone: true,
+    phase: "wait",
   },
-  { name: "browser", run: [`${vitest("node", "browser")} --no-file-parallelism`], tests: "browser", alone: true },
-  // Counts and violations, never times: whether a benchmark still measures what it says.
-  { name: "bench", run: ["node bench/main.ts --quick"], alone: true },
-  { name: "docs", run: [vitest("node", "docs")], tests: "docs", alone: true },
 ];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -75,10 +81,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 guard();
 const chosen = choose();
-const alone = chosen.filter((step) => step.alone);
-const together = chosen.filter((step) => !alone.includes(step));
-await runAll(together, LANES);
-await runAll(alone, 1);
+for (const [phase, lanes] of Object.entries(PHASES)) {
+  await runAll(
+    chosen.filter((step) => step.phase === phase),
+    lanes,
+  );
+}
 rmSync(temporary, { recursive: true });
 report();
 
@@ -145,6 +153,8 @@ function execute(line: string, variables: Record<string, string>): Promise<{ cod
     PATH: [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
     DENO_NO_UPDATE_CHECK: "1",
     NO_COLOR: "1",
+    // Hundreds of servers are started on Node, each of which would compile the same sources anew.
+    NODE_COMPILE_CACHE: join(temporary, "compiled"),
     // Wrangler would look for its maker's servers, and say that it found none.
     CLOUDFLARE_CF_FETCH_ENABLED: "false",
     WRANGLER_SEND_METRICS: "false",

@@ -8,7 +8,7 @@ import { nativeTimers } from "./host/alarm.ts";
 import type { Admission, Host } from "./host/host.ts";
 import type { Socket } from "./host/ports.ts";
 
-export type LocalOptions = Pick<ConnectOptions, "space" | "meta" | "signal" | "onError" | "onStatus">;
+export type LocalOptions = Pick<ConnectOptions, "space" | "meta" | "user" | "signal" | "onError" | "onStatus">;
 
 export function connectLocal(host: Host, options: LocalOptions = {}): IdempotentClient {
   const WebSocket = localWebSocket(host);

@@ -23,19 +23,19 @@ export interface SessionView {
   readonly session: string | undefined;
 }
 
-/** One part of a user interface that shows a claim, and may want it. */
+/** One part of a user interface that shows a claim, and may want it. Its functions can be passed on as they are. */
 export interface ClaimShare extends Shown<ClaimSnapshot> {
   /** How it asks for the lock, from the next `acquire` on. */
   options: ClaimOptions;
   /** This part wants the lock: it queues, unless it is held or waited for already. */
-  acquire(): void;
+  readonly acquire: () => void;
   /** This part does not want it any more, as when it is removed. The last one lets go, a turn later. */
-  leave(): void;
+  readonly leave: () => void;
   /** Lets go at once, for all parts that share the claim. */
-  release(): Promise<void>;
-  steal(reason: string): Promise<void>;
-  requestAccess(message?: string, options?: { readonly withdraw?: boolean }): Promise<void>;
-  handTo(session: string): Promise<void>;
+  readonly release: () => Promise<void>;
+  readonly steal: (reason: string) => Promise<void>;
+  readonly requestAccess: (message?: string, options?: { readonly withdraw?: boolean }) => Promise<void>;
+  readonly handTo: (session: string) => Promise<void>;
 }
 
 export class ClaimStore {

@@ -1,7 +1,7 @@
-/** API keys as one line of text: `secret;space=NAME;can=steal+operate;name=NAME,secret2,…`. */
+/** API keys as one line of text: `secret;space=NAME;can=steal+operate;name=NAME;user=USER,secret2,…`. */
 
 import type { ApiKey, Permission } from "../host/settings.ts";
-import { isSpace } from "../protocol/names.ts";
+import { isSpace, isUser } from "../protocol/names.ts";
 import type { Fail } from "./read.ts";
 
 const KEYS_MAX = 1000;
@@ -35,15 +35,17 @@ function parseKey(entry: string, nameDefault: string, fail: Fail): ApiKey | unde
   for (const option of options) {
     const [name, value] = splitOnce(option);
     if (chosen.has(name) || !isOption(name, value)) {
-      return fail("may be followed by ;space=NAME, ;can=steal+operate and ;name=NAME, each once");
+      return fail("may be followed by ;space=NAME, ;can=steal+operate, ;name=NAME and ;user=USER, each once");
     }
     chosen.set(name, value);
   }
   const space = chosen.get("space");
+  const user = chosen.get("user");
   return {
     secret,
     name: chosen.get("name") ?? nameDefault,
     ...(space === undefined ? {} : { space }),
+    ...(user === undefined ? {} : { user }),
     permissions: (chosen.get("can")?.split("+") ?? []) as Permission[],
   };
 }
@@ -55,6 +57,8 @@ function isOption(name: string, value: string): boolean {
       return isSpace(value);
     case "can":
       return isPermissions(value.split("+"));
+    case "user":
+      return isUser(value);
     default:
       return false;
   }

@@ -3,6 +3,7 @@
  * A record leaves in one step: out of every table, and its caller is told.
  */
 
+import { sendAsk } from "./access.ts";
 import { NEVER } from "./clock.ts";
 import { type ErrorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
@@ -88,24 +89,7 @@ export class ClaimBook<Call> {
     const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
     this.#sendText(entry, JSON.stringify({ ...frame, id, timeout: timeout && left }));
     // A claim that queues anew has not asked yet.
-    if (entry.asks !== undefined) this.requestAccess(undefined, entry);
-  }
-
-  /** Asks for the claim that waits as it wants to now. */
-  requestAccess(call: Call | undefined, claim: Entry<Call>): void {
-    const asks = claim.asks ?? { withdraw: true };
-    this.ask(
-      call,
-      {
-        t: "request_access",
-        // It has another id once it has queued anew.
-        get claim() {
-          return claim.id;
-        },
-        ...asks,
-      },
-      undefined,
-    );
+    if (entry.asks !== undefined) sendAsk(this, undefined, entry);
   }
 
   /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */

@@ -8,20 +8,14 @@
 
 import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
 import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
+import { type Asks, requestAccess } from "./access.ts";
 import type { Addition, AdditionCalls, AdditionTable, Asked } from "./addition.ts";
 import { ClaimBook, keyOf } from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
-import {
-  errorOf,
-  type LatchkeyError,
-  LockLostError,
-  type LossReason,
-  RefusedError,
-  UnavailableError,
-} from "./errors.ts";
+import { errorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
-import type { Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
+import type { Answer, Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
 
 /** The pause before a request is sent again that the server could not serve, ms. */
 const RESEND_MS = 1_000;
@@ -106,21 +100,8 @@ export class ClaimTable<Call> {
     this.#book.letGo(call, held, held);
   }
 
-  /** Ends the hold, or changes nothing. */
-  handTo(call: Call, hold: Hold, session: string): void {
-    const { key, token } = hold;
-    this.#book.ask(call, { t: "hand_to", key, token, session }, hold as Held<Call>);
-  }
-
-  /** For the first acquire of the key that waits. Undefined `asks`: it does not ask any more. */
-  requestAccess(call: Call, key: string, asks: Entry<Call>["asks"]): void {
-    for (const entry of this.#book.entries.values()) {
-      if (entry.frame.t !== "acquire" || entry.frame.key !== key || entry.hold !== undefined) continue;
-      entry.asks = asks;
-      return this.#book.requestAccess(call, entry);
-    }
-    const error = new RefusedError("not_waiting", "nothing waits for this key here");
-    this.#book.emit({ kind: "failed", call, error });
+  requestAccess(call: Call, key: string, asks: Asks | undefined): void {
+    requestAccess(this.#book, call, key, asks);
   }
 
   /** By raw token, or without one. `timeout`: of something that may be waited for, ms. */
@@ -211,21 +192,10 @@ export class ClaimTable<Call> {
         return book.fail(entry, waitEnded("cancelled"));
       case "refused":
         return this.#refused(frame, entry);
-      case "revoked":
-        return;
-      case "extended":
-      case "released":
-      case "access_requested":
-      case "status":
-      case "list":
-      case "replay":
-      case "completed":
-      case "failed":
-      case "attempt_extended":
-      case "forgotten":
     }
+    // All others are what was asked for.
     book.remove(entry);
-    if (call !== undefined) book.emit({ kind: "answered", call, frame });
+    if (call !== undefined) book.emit({ kind: "answered", call, frame: frame as Answer });
     if (hold === undefined) return;
     if (frame.t === "extended") {
       hold.ttl = frame.ttl;

@@ -114,6 +114,7 @@ export class LockHandle implements Lock {
   handTo(session: string): Promise<void> {
     const over = this.#released ?? this.#handed;
     if (over !== undefined) return quiet(over.then(() => Promise.reject(new LockLostError(this.key, "released"))));
+    if (this.signal.aborted) return quiet(Promise.reject(this.signal.reason as Error));
     const handed = this.#grip.handTo(session).then(
       () => {
         this.#released = handed;

@@ -1,13 +1,8 @@
 /** A watched key as the wire tells of it, made into what a watch shows. */
 
-import type { KeyTold } from "../protocol/server-frames.ts";
+import type { KeyState as StateTold } from "../protocol/watch-told.ts";
 import { keyStatusOf } from "./told.ts";
-import type { AccessAsk, KeyState } from "./watch-types.ts";
-
-export interface StateTold extends KeyTold {
-  readonly position?: number;
-  readonly asks?: readonly AccessAsk[];
-}
+import type { KeyState } from "./watch-types.ts";
 
 /** Who looks. */
 export interface Self {
@@ -16,7 +11,6 @@ export interface Self {
 }
 
 export function keyStateOf(told: StateTold, { session, user }: Self): KeyState {
-  const { position, asks } = told;
   const status = keyStatusOf(told);
   return Object.freeze({
     ...status,
@@ -25,7 +19,5 @@ export function keyStateOf(told: StateTold, { session, user }: Self): KeyState {
       isMe: session !== undefined && holder.session === session,
       isSameUser: user !== undefined && holder.user === user,
     })),
-    ...(position !== undefined && { position }),
-    ...(asks !== undefined && { asks }),
   });
 }

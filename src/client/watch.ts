@@ -1,27 +1,23 @@
-/** Keys that are watched, each as the server told of it last. */
+/**
+ * Keys that are watched, each as the server told of it last. What is here is what a program looks at; how it is told comes from
+ * `watching.ts`, which is loaded with the first watch.
+ */
 
 import { dispose } from "./dispose.ts";
-import { keyStateOf, type Self, type StateTold } from "./told-state.ts";
+import type { SessionClient } from "./session-client.ts";
 import type { KeyState, Watch, Watched, WatchListener } from "./watch-types.ts";
 
 /** What is asked of the server. */
 export type What = { readonly key: string } | { readonly prefix: string };
 
-/** A session that tells of it. */
-interface Source {
-  /** What it has told of. */
-  readonly keys: Set<string>;
-  isCurrent: boolean;
-}
-
 export class KeyWatch implements Watch {
   readonly what: What;
+  /** Set with its end, when that was not wanted. */
+  error: Error | undefined;
   #states: ReadonlyMap<string, KeyState> = new Map();
-  readonly #sources = new Map<object, Source>();
-  /** Leaves the sessions. Undefined: the watch is over. */
-  #stops: (() => void)[] | undefined = [];
-  #error: Error | undefined;
+  #isCurrent = false;
   readonly #target = new EventTarget();
+  readonly #over = new AbortController();
 
   constructor(watched: Watched, signal: AbortSignal | undefined) {
     this.what = typeof watched === "string" ? { key: watched } : { prefix: watched.prefix };
@@ -38,8 +34,12 @@ export class KeyWatch implements Watch {
   }
 
   get isCurrent(): boolean {
-    const sources = [...this.#sources.values()];
-    return sources.length > 0 && sources.every((source) => source.isCurrent);
+    return this.#isCurrent;
+  }
+
+  /** Aborts when the watch is closed. */
+  get over(): AbortSignal {
+    return this.#over.signal;
   }
 
   addEventListener(type: "change", listener: WatchListener): void {
@@ -58,91 +58,31 @@ export class KeyWatch implements Watch {
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<KeyState, undefined> {
-    const news = new Map(this.#states);
-    let wake = (): void => undefined;
-    const listener: WatchListener = ({ detail }) => {
-      for (const state of detail) news.set(state.key, state);
-      wake();
-    };
-    this.addEventListener("change", listener);
-    try {
-      while (this.#stops !== undefined || news.size > 0) {
-        for (const [key, state] of news) {
-          news.delete(key);
-          yield state;
-        }
-        if (this.#stops !== undefined) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
-      }
-      if (this.#error !== undefined) throw this.#error;
-    } finally {
-      this.removeEventListener("change", listener);
-    }
+    const { latest } = await import("./watching.ts");
+    yield* latest(this);
+  }
+
+  /** The sessions tell of it from now on. */
+  async follow(sessions: Iterable<Pick<SessionClient, "watches">>): Promise<void> {
+    const { join } = await import("./watching.ts");
+    join(this, sessions);
   }
 
   close(error?: Error): void {
-    const stops = this.#stops;
-    if (stops === undefined) return;
-    this.#stops = undefined;
-    this.#error = error;
-    this.#sources.clear();
-    for (const stop of stops) stop();
-    this.#changed([]);
+    if (this.over.aborted) return;
+    this.error = error;
+    this.#over.abort();
+    this.show(this.#states, false, []);
   }
 
   [dispose](): void {
     this.close();
   }
 
-  // What the sessions do.
-
-  /** `start` begins to tell, and returns what ends it. */
-  join(start: (watch: KeyWatch) => () => void): void {
-    this.#stops?.push(start(this));
-  }
-
-  /** `session` will tell, or its connection is away. */
-  away(session: object): void {
-    const source = this.#source(session);
-    if (!source.isCurrent) return;
-    source.isCurrent = false;
-    this.#changed([]);
-  }
-
-  /** `isFull`: what is not told of is free. */
-  told(session: object, told: readonly StateTold[], isFull: boolean, self: Self): void {
-    const source = this.#source(session);
-    const entries = new Map(told.map((entry) => [entry.key, entry]));
-    for (const key of isFull ? source.keys : []) {
-      if (!entries.has(key)) entries.set(key, { key, status: "free", holders: [], waiting: 0 });
-    }
-    const states = new Map(this.#states);
-    const changed: KeyState[] = [];
-    for (const [key, entry] of entries) {
-      const state = keyStateOf(entry, self);
-      if (JSON.stringify(state) === JSON.stringify(states.get(key))) continue;
-      changed.push(state);
-      const isGone = "prefix" in this.what && state.status === "free" && state.waiting === 0;
-      if (isGone) states.delete(key);
-      else states.set(key, state);
-      source.keys[isGone ? "delete" : "add"](key);
-    }
-    const wasCurrent = source.isCurrent;
-    source.isCurrent = true;
-    if (changed.length > 0) this.#states = states;
-    if (changed.length > 0 || !wasCurrent) this.#changed(changed);
-  }
-
-  #source(session: object): Source {
-    let source = this.#sources.get(session);
-    if (source === undefined) this.#sources.set(session, (source = { keys: new Set(), isCurrent: false }));
-    return source;
-  }
-
-  #changed(detail: readonly KeyState[]): void {
-    this.#target.dispatchEvent(new CustomEvent("change", { detail }));
+  /** From now on it is so. `changed`: the keys that are not as they were. */
+  show(states: ReadonlyMap<string, KeyState>, isCurrent: boolean, changed: readonly KeyState[]): void {
+    this.#states = states;
+    this.#isCurrent = isCurrent;
+    this.#target.dispatchEvent(new CustomEvent("change", { detail: changed }));
   }
 }

@@ -7,7 +7,7 @@ import { type Connector, inTime, type Subscription } from "./connector.ts";
 import { FleetError } from "./error.ts";
 import { SCRIPT } from "./lua/index.ts";
 import { FLEET_LIMITS, LEASE_DEFAULT_MS, pollMs } from "./limits.ts";
-import { decodeAnswer, decodeWake, encodeCall, type FleetAnswer, type FleetCall } from "./script.ts";
+import { decodeAnswer, decodeWake, encodeCall, type FleetAnswer, type FleetCall, touchedChannel } from "./script.ts";
 import { FleetSpace } from "./space.ts";
 
 export interface FleetOptions {
@@ -87,6 +87,7 @@ export class Fleet implements FleetPort {
       onWaiting: () => (this.#subscription ??= this.#subscribe(channel)),
       onUnheard: () => this.#subscription?.renew(),
       onOver: ({ process }) => this.#spaces.delete(process),
+      listen: (listener) => this.#options.connector.subscribe(touchedChannel(this.#prefix, parts.name), listener),
       onError,
     });
     return space;

@@ -20,6 +20,8 @@ export interface FleetCall {
   readonly read: number;
   /** Set until a first answer has come: the process becomes known. Others must know it. */
   readonly join?: FleetJoin;
+  /** Somebody here watches: the keys that calls change are published on the space's own channel, from this call on for the length of a lease. */
+  readonly watch?: true;
   /** The process goes, after these commands: as if its lease ended now. */
   readonly leave?: true;
   /** Redis' own clock, unless given (tests). Never runs backwards. Then nothing is left to Redis' own expiry either. */
@@ -73,6 +75,8 @@ export interface FleetAnswer {
   readonly nextDeadline: number;
   /** Another one than before: Redis has lost everything. */
   readonly epoch: string;
+  /** The number of the latest keys that were published; absent: nobody watches. */
+  readonly touches?: number;
   /** What there is in the space after this call. */
   readonly counts: FleetCounts;
 }
@@ -98,6 +102,12 @@ export interface Wake {
   readonly letter?: Letter;
 }
 
+/** What is published on a space's own channel. Without `keys`: too many to be named. */
+export interface Touched {
+  readonly number: number;
+  readonly keys: ReadonlySet<string> | undefined;
+}
+
 export interface ScriptArguments {
   readonly keys: readonly [string];
   readonly args: readonly string[];
@@ -114,10 +124,15 @@ export function spaceKey(prefix: string, space: string): string {
   return `${prefix}{${space}}`;
 }
 
+/** Where the keys are published that calls change. */
+export function touchedChannel(prefix: string, space: string): string {
+  return `${spaceKey(prefix, space)}:touched`;
+}
+
 /** Throws on anything but an answer of the script. */
 export function decodeAnswer(reply: unknown): FleetAnswer {
   if (typeof reply !== "string") throw new TypeError("the script's answer is no text");
-  const { standing, served, last, letters, now, next, epoch, counts } = JSON.parse(reply) as RawAnswer;
+  const { standing, served, last, letters, now, next, epoch, touches, counts } = JSON.parse(reply) as RawAnswer;
   const first = last - letters.length + 1;
   return {
     standing,
@@ -126,8 +141,14 @@ export function decodeAnswer(reply: unknown): FleetAnswer {
     serverNow: now,
     nextDeadline: next ?? Number.POSITIVE_INFINITY,
     epoch,
+    ...(touches === undefined ? undefined : { touches }),
     counts,
   };
+}
+
+export function decodeTouched(message: string): Touched {
+  const { number, keys } = decodeParsed(JSON.parse(message) as RawTouched, message);
+  return { number, keys: keys && new Set(keys) };
 }
 
 export function decodeWake(message: string): Wake {
@@ -143,7 +164,13 @@ interface RawAnswer {
   readonly now: number;
   readonly next?: number;
   readonly epoch: string;
+  readonly touches?: number;
   readonly counts: FleetCounts;
+}
+
+interface RawTouched {
+  readonly number: number;
+  readonly keys?: readonly string[];
 }
 
 interface RawWake {

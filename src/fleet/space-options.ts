@@ -1,6 +1,7 @@
 /** What a fleet gives to each of its spaces. */
 
 import type { Clock } from "../host/ports.ts";
+import type { Listener, Subscription } from "./connector.ts";
 import type { FleetAnswer, FleetCall, FleetSettings } from "./script.ts";
 import type { FleetSpace } from "./space.ts";
 
@@ -20,5 +21,7 @@ export interface FleetSpaceOptions {
   /** A letter was found that should have been pushed. */
   readonly onUnheard: () => void;
   readonly onOver: (space: FleetSpace) => void;
+  /** Listens to what is published of the space, for those who watch. */
+  readonly listen: (listener: Listener) => Subscription;
   readonly onError: (error: unknown, about: { readonly where: string }) => void;
 }

@@ -15,6 +15,7 @@ import { PushWatch } from "./push-watch.ts";
 import type { FleetAnswer, FleetCall, FleetEffect, Letter, Wake } from "./script.ts";
 import type { FleetSpaceOptions } from "./space-options.ts";
 import { Times } from "./times.ts";
+import { Touches } from "./touches.ts";
 import { Trouble } from "./trouble.ts";
 
 interface Batch extends Said {
@@ -39,6 +40,7 @@ export class FleetSpace implements SharedSpace, Timed {
   readonly #options: FleetSpaceOptions;
   readonly #times = new Times();
   readonly #pushes = new PushWatch();
+  readonly #touches: Touches;
   #process = "";
   #lease: Lease;
   #mailbox = new Mailbox();
@@ -66,6 +68,7 @@ export class FleetSpace implements SharedSpace, Timed {
     this.#parts = parts;
     this.#options = options;
     this.#lease = new Lease(options.clock, options.settings.leaseMs);
+    this.#touches = new Touches(options.listen, (error) => options.onError(error, { where: "push" }));
     this.#begin();
     this.order = parts.timers.nextOrder();
   }
@@ -115,6 +118,8 @@ export class FleetSpace implements SharedSpace, Timed {
     return undefined;
   }
 
+  readonly watch: SharedSpace["watch"] = (hear) => this.#touches.watch(hear);
+
   /** Redis published something for this process. */
   heard({ letter }: Wake): void {
     if (this.#isOver || this.#isCutOff()) return;
@@ -140,6 +145,7 @@ export class FleetSpace implements SharedSpace, Timed {
     if (this.#isOver || this.#isCutOff()) return;
     if (this.#trouble !== undefined && now >= this.#trouble.tellAt) this.#tellTrouble(this.#trouble, now);
     if (now >= this.#pushes.at && this.#pushes.isDeaf) this.#options.onUnheard();
+    this.#touches.due(now);
     if (now >= this.#vacantAt && this.#parts.receiver.isVacant && this.#isQuiet) {
       this.leave().catch((error: unknown) => this.#options.onError(error, { where: "leave" }));
       this.#parts.onIdle(this);
@@ -198,7 +204,8 @@ export class FleetSpace implements SharedSpace, Timed {
   #head(): Omit<FleetCall, "batch" | "commands"> {
     const { channel, settings } = this.#options;
     const join = !this.#isKnown ? { join: { channel } } : undefined;
-    return { space: this.name, process: this.#process, read: this.#mailbox.read, settings, ...join };
+    const { head } = this.#touches;
+    return { space: this.name, process: this.#process, read: this.#mailbox.read, settings, ...join, ...head };
   }
 
   #answered(batch: Batch, sent: Moment, answer: FleetAnswer): void {
@@ -214,6 +221,7 @@ export class FleetSpace implements SharedSpace, Timed {
     if (batch.commands.length > 0) this.#isClean = false;
     this.#epoch = Number(answer.epoch);
     this.#times.heard(sent, answer.serverNow);
+    this.#touches.told(answer.touches ?? 0, this.#options.clock.now());
     if (answer.served < batch.commands.length) this.#inbox.unshift(...batch.commands.slice(answer.served));
     this.#setAlarm(answer.nextDeadline);
     this.#pollAt = this.#options.clock.now() + this.#options.retryMs * (0.75 + Math.random() / 4);
@@ -283,6 +291,7 @@ export class FleetSpace implements SharedSpace, Timed {
       this.#trouble === undefined ? Number.POSITIVE_INFINITY : this.#trouble.tellAt,
       this.#trouble === undefined || this.#calling !== undefined ? Number.POSITIVE_INFINITY : this.#trouble.retryAt,
       this.#pushes.at,
+      this.#touches.at,
     );
     timers.set(this, at);
   }
@@ -334,6 +343,7 @@ export class FleetSpace implements SharedSpace, Timed {
 
   #end(): void {
     this.#isOver = true;
+    this.#touches.close();
     this.#parts.timers.set(this, Number.POSITIVE_INFINITY);
     this.#options.onOver(this);
   }

@@ -8,6 +8,8 @@ export interface Credential {
   readonly name: string;
   /** The only space that it opens. */
   readonly space?: string;
+  /** The user whose sessions all are that show it. */
+  readonly user?: string;
   readonly permissions: readonly Permission[];
 }
 

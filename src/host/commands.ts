@@ -10,7 +10,7 @@ import type { Permission } from "./settings.ts";
 
 /** Frames that ask for something under an id; `hello` and `bye` are about the connection itself. */
 export type AskingFrame = Exclude<ClientFrame, { t: "hello" | "bye" }>;
-type LockFrame = Exclude<AskingFrame, IdempotencyFrame>;
+type LockFrame = Exclude<AskingFrame, IdempotencyFrame | { t: "watch" | "unwatch" }>;
 
 export function permissionFor(frame: AskingFrame): Permission | undefined {
   if (frame.t === "revoke" || frame.t === "revoke_session") return "operate";

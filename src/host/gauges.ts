@@ -3,9 +3,9 @@
 import type { Gauges } from "./metrics.ts";
 import type { Switchboard } from "./switchboard.ts";
 
-export function gaugesOf(boards: ReadonlyMap<string, Switchboard>, sockets: number): Gauges {
-  const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, attempts: 0, calls: 0 };
-  for (const { port, calls, sessions } of boards.values()) {
+export function gaugesOf(boards: ReadonlyMap<string, Switchboard>, sockets: number, streams: number): Gauges {
+  const totals = { sessions: 0, keys: 0, holding: 0, waiting: 0, attempts: 0, calls: 0, watches: 0 };
+  for (const { port, calls, sessions, watches } of boards.values()) {
     const counts = port.counts();
     // A space that is shared with other processes is not this one's to count: its own sessions are.
     totals.sessions += counts?.sessions ?? sessions.count;
@@ -14,6 +14,7 @@ export function gaugesOf(boards: ReadonlyMap<string, Switchboard>, sockets: numb
     totals.waiting += counts?.waiting ?? 0;
     totals.attempts += counts?.idempotency?.running ?? 0;
     totals.calls += calls.count;
+    totals.watches += watches.count;
   }
-  return { spaces: boards.size, sockets, ...totals };
+  return { spaces: boards.size, sockets, streams, ...totals };
 }

@@ -19,6 +19,8 @@ export interface Introduced {
   readonly close: undefined;
   readonly credential: Credential;
   readonly space: string;
+  /** Who is behind the session. */
+  readonly user: string | undefined;
 }
 
 /** `urlSpace`: the one that the URL of the upgrade named. */
@@ -45,5 +47,8 @@ export function judgeHello(
   if (hello.resume?.session.startsWith(CALLER_MARK) === true) {
     return { close: CLOSE.sessionEnded, code: "session_ended", detail: DETAILS.session_ended };
   }
-  return { close: undefined, credential, space };
+  if (credential.user !== undefined && hello.user !== undefined && hello.user !== credential.user) {
+    return { close: CLOSE.forbidden, code: "forbidden", detail: "this API key is another user's" };
+  }
+  return { close: undefined, credential, space, user: credential.user ?? hello.user };
 }

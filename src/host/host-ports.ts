@@ -2,6 +2,7 @@
 
 import type { FleetPort } from "./fleet-port.ts";
 import type { OnError } from "./parts.ts";
+import type { Pause } from "./pauses.ts";
 import type { Alarm, Clock, Hibernation, Mint, Share, Store } from "./ports.ts";
 
 export interface HostPorts {
@@ -11,6 +12,8 @@ export interface HostPorts {
   readonly store: Store;
   /** Hears of what went wrong inside: it is told nothing secret, and callers are told nothing of it. */
   readonly onError: OnError;
+  /** Default: the runtime's own timers. */
+  readonly pause?: Pause;
   readonly hibernation?: Hibernation;
   readonly share?: Share | undefined;
   /** Set where spaces are shared with other processes; `store` then only tells whether what is there is durable. */

@@ -6,6 +6,7 @@ import { SUBPROTOCOL } from "../protocol/limits.ts";
 import { isSpace } from "../protocol/names.ts";
 import { draining } from "./answers.ts";
 import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
+import { returnAfterMs } from "./comeback.ts";
 import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
 import { Departures } from "./departures.ts";
@@ -20,6 +21,7 @@ import type { LockReceiver } from "./lock-port.ts";
 import type { ConnectionMemory } from "./memory.ts";
 import { Metrics } from "./metrics.ts";
 import type { HostParts } from "./parts.ts";
+import { nativePause } from "./pauses.ts";
 import type { Socket } from "./ports.ts";
 import { problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
@@ -28,6 +30,8 @@ import { Space } from "./space.ts";
 import { Sweeper } from "./sweeper.ts";
 import { Switchboard } from "./switchboard.ts";
 import { Timers } from "./timers.ts";
+import { FanOut } from "./watch/fan-out.ts";
+import { Streams } from "./watch/streams.ts";
 import { Wire } from "./wire.ts";
 
 /** An upgrade that may go on, and what its request showed; goes from `admit` to `opened`. */
@@ -45,10 +49,6 @@ export interface OpenedOptions {
   /** False: no heartbeat, for sockets within the process, which cannot vanish without a close. In a fleet all have one: the process itself may be given up. */
   readonly liveness?: boolean;
 }
-
-/** Clients come back within this time after a drain, each at its own moment. */
-const RETURN_WITHIN_MS = 5000;
-const RETURN_AFTER_MS = 250;
 
 /** Records that have expired are deleted in groups: the store may have to look at every record for it. */
 const SWEEP_EVERY_MS = 10 * 60_000;
@@ -80,7 +80,7 @@ export class Host {
 
   constructor(ports: HostPorts, choices?: HostChoices) {
     const settings = completeSettings(choices);
-    const { clock, mint, store, onError, hibernation } = ports;
+    const { clock, mint, store, onError, hibernation, pause = nativePause } = ports;
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
@@ -98,6 +98,9 @@ export class Host {
       keys,
       wire: new Wire(clock, keys),
       departures: this.#departures,
+      pause,
+      fanOut: new FanOut(pause, this.#departures, onError),
+      streams: new Streams(pause),
       onError,
       hibernation,
       share: ports.share,
@@ -111,7 +114,7 @@ export class Host {
         note: (request, grant) => this.#grants.set(request, grant),
         takeBack,
       },
-      gauges: () => gaugesOf(this.#boards, this.#connections.size),
+      gauges: () => gaugesOf(this.#boards, this.#connections.size, this.#parts.streams.count),
       isStoreAvailable: () => this.#isStoreAvailable(),
     });
   }
@@ -238,6 +241,7 @@ export class Host {
     this.#isDraining = true;
     // Callers first: what sessions let go must not be granted to calls that are about to be sent away.
     for (const board of this.#boards.values()) board.calls.drain();
+    this.#parts.streams.end();
     for (const connection of this.#connections.values()) end(connection);
     await Promise.all(
       [...this.#boards.values()].map(async ({ port }) => {
@@ -341,8 +345,4 @@ export class Host {
     if (this.#failedSpace !== undefined) this.#board(this.#failedSpace)?.port.submit({ kind: "tick" });
     return this.#failedSpace === undefined;
   }
-}
-
-function returnAfterMs(): number {
-  return RETURN_AFTER_MS + Math.floor(Math.random() * (RETURN_WITHIN_MS - RETURN_AFTER_MS));
 }

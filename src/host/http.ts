@@ -7,6 +7,7 @@ import { draining } from "./answers.ts";
 import type { Credential } from "./auth.ts";
 import { Gate, refusePage } from "./gate.ts";
 import type { CallVariables, Grants, Router } from "./http-call.ts";
+import { addEventRoutes } from "./http-events.ts";
 import { addIdempotencyRoutes } from "./http-idempotency.ts";
 import { addLatchRoutes, directCall } from "./http-latch.ts";
 import type { Gauges } from "./metrics.ts";
@@ -27,7 +28,9 @@ const METHODS: Readonly<Record<string, string>> = {
   "/v1/latch/:key{[^/]*}/acquire": "POST",
   "/v1/latch/:key{[^/]*}/extend": "POST",
   "/v1/latch/:key{[^/]*}/release": "POST",
+  "/v1/latch/:key{[^/]*}/events": "GET",
   "/v1/latch/:key{[^/]*}": "GET, DELETE",
+  "/v1/events": "GET",
   "/v1/idempotency/:key{[^/]*}/begin": "POST",
   "/v1/idempotency/:key{[^/]*}/complete": "POST",
   "/v1/idempotency/:key{[^/]*}/fail": "POST",
@@ -81,6 +84,7 @@ function createRouter(parts: HostParts, options: HttpOptions, gate: Gate): Route
   addOperatingRoutes(router, parts, options);
   addLatchRoutes(router, parts, options.grants);
   addIdempotencyRoutes(router, parts, options.grants);
+  addEventRoutes(router, parts);
   router.get("/v1/session", () =>
     problem("upgrade_required", "connect to this path with a WebSocket", {}, { upgrade: "websocket" }),
   );

@@ -11,8 +11,15 @@ export interface LockPort {
   submit(command: Command): void;
   /** Resolves when nothing that was submitted is under way any more. */
   settled(): Promise<void>;
+  /**
+   * Calls `hear` with the keys of which a status may say something else than before, after the effects that came about with that; undefined: any
+   * key may be among them. One at a time. Returns what ends it.
+   */
+  watch(hear: Hear): () => void;
   counts(): (EngineCounts & Partial<MachineCounts>) | undefined;
 }
+
+export type Hear = (keys: ReadonlySet<string> | undefined) => void;
 
 export interface LockReceiver {
   /** In the order in which things came about, and only once they are committed. */

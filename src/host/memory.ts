@@ -2,6 +2,7 @@
 
 import type { Shown } from "./auth.ts";
 import type { SessionFacts } from "./session.ts";
+import type { WatchMemory } from "./watch/session-watches.ts";
 
 export interface ConnectionMemory {
   readonly shown: Shown;
@@ -12,6 +13,8 @@ export interface ConnectionMemory {
   /** From the welcome on. */
   readonly session?: SessionFacts | undefined;
   readonly graceMs: number;
+  /** What the session watches. */
+  readonly watches?: readonly WatchMemory[] | undefined;
   /** Not before this was it heard last. */
   readonly heardAt: number;
   readonly pingAt: number;

@@ -12,6 +12,8 @@ export interface Gauges {
   readonly waiting: number;
   readonly attempts: number;
   readonly calls: number;
+  readonly watches: number;
+  readonly streams: number;
 }
 
 /** Every family: its kind, what it means, and for a counter its one label. What is not named here cannot be counted. */
@@ -34,6 +36,8 @@ const FAMILIES = {
   latchkey_waiting: ["gauge", "Claims that wait."],
   latchkey_attempts: ["gauge", "Attempts at idempotent work that run."],
   latchkey_http_calls: ["gauge", "HTTP calls that wait for an answer."],
+  latchkey_watches: ["gauge", "Keys and prefixes that are watched, each as often as it is."],
+  latchkey_event_streams: ["gauge", "HTTP answers that are streams of server-sent events."],
 } as const;
 
 type Family = keyof typeof FAMILIES;
@@ -103,6 +107,8 @@ export class Metrics {
       latchkey_waiting: gauges.waiting,
       latchkey_attempts: gauges.attempts,
       latchkey_http_calls: gauges.calls,
+      latchkey_watches: gauges.watches,
+      latchkey_event_streams: gauges.streams,
     };
     const lines: string[] = [];
     for (const [name, [kind, help, label]] of Object.entries(FAMILIES)) {

@@ -32,9 +32,15 @@ export class Outlet implements Departing {
 
   send(frame: ServerFrame): void {
     if (this.#isShut) return;
-    this.#parts.metrics.count("latchkey_frames_total", "out");
     const text = JSON.stringify(frame);
     if (frame.t === "replay") this.#backlog.asked(text.length);
+    this.sendText(text);
+  }
+
+  /** A frame that is text already, since many are told the same. */
+  sendText(text: string): void {
+    if (this.#isShut) return;
+    this.#parts.metrics.count("latchkey_frames_total", "out");
     this.#waitingCount += 1;
     if (this.#waitingCount === 1) {
       this.#waiting = text;

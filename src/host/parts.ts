@@ -4,10 +4,13 @@ import type { Keyring } from "./auth.ts";
 import type { Departures } from "./departures.ts";
 import type { KeyNames } from "./keys.ts";
 import type { Metrics } from "./metrics.ts";
+import type { Pause } from "./pauses.ts";
 import type { Clock, Hibernation, Mint, Share, Store } from "./ports.ts";
 import type { HostSettings } from "./settings.ts";
 import type { Switchboard } from "./switchboard.ts";
 import type { Timers } from "./timers.ts";
+import type { FanOut } from "./watch/fan-out.ts";
+import type { Streams } from "./watch/streams.ts";
 import type { Wire } from "./wire.ts";
 
 export interface HostParts {
@@ -21,6 +24,9 @@ export interface HostParts {
   readonly keys: KeyNames;
   readonly wire: Wire;
   readonly departures: Departures;
+  readonly pause: Pause;
+  readonly fanOut: FanOut;
+  readonly streams: Streams;
   readonly onError: OnError;
   readonly hibernation: Hibernation | undefined;
   readonly share: Share | undefined;

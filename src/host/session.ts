@@ -9,6 +9,7 @@ import { type AskingFrame, commandOf, permissionFor } from "./commands.ts";
 import { idempotencyCommandOf, isIdempotencyFrame } from "./idempotency-commands.ts";
 import type { HostParts } from "./parts.ts";
 import type { Switchboard } from "./switchboard.ts";
+import { type Listener, SessionWatches, type WatchMemory } from "./watch/session-watches.ts";
 import { refusedFrame, type Told } from "./wire.ts";
 
 export interface SessionFacts {
@@ -21,26 +22,42 @@ export interface SessionFacts {
   readonly hasHeartbeat: boolean;
 }
 
+/** The connection that speaks for the session. */
+interface Line {
+  readonly outlet: Listener["outlet"];
+  /** What is kept of the session is another than before. */
+  remember(): void;
+}
+
 export class Session {
   readonly facts: SessionFacts;
   readonly board: Switchboard;
   /** As granted: a resumed session keeps the one that it was opened with. */
   graceMs: number;
   readonly #parts: HostParts;
+  readonly #line: Line;
+  /** Made with the first watch. */
+  #watches: SessionWatches | undefined;
+  /** It has claims from before that this host may not have seen come about. */
+  #isOlder = false;
   /** When each waiting acquire was queued, for the metrics. Made with the first one. */
   #queuedAt: Map<string, number> | undefined;
 
-  constructor(facts: SessionFacts, graceMs: number, board: Switchboard, parts: HostParts) {
+  constructor(facts: SessionFacts, graceMs: number, board: Switchboard, parts: HostParts, line: Line) {
     this.facts = facts;
     this.graceMs = graceMs;
     this.board = board;
     this.#parts = parts;
+    this.#line = line;
   }
 
   welcome(effect: Extract<Effect, { kind: "opened" | "resumed" }>): Welcome {
     const { settings, store, wire } = this.#parts;
     const { id, secret, space, hasHeartbeat } = this.facts;
-    if (effect.kind === "resumed") this.graceMs = effect.graceMs;
+    if (effect.kind === "resumed") {
+      this.graceMs = effect.graceMs;
+      this.#isOlder = true;
+    }
     const welcome = {
       t: "welcome",
       v: PROTOCOL_VERSION,
@@ -61,7 +78,12 @@ export class Session {
   /** Submits what the frame asks for; gives the answer where the host can give it alone. */
   ask(frame: AskingFrame): ServerFrame | undefined {
     const { keys, mint, share } = this.#parts;
-    if (share !== undefined && "key" in frame && partOf(frame.key, share.spread) !== share.part) {
+    if (
+      share !== undefined &&
+      "key" in frame &&
+      frame.key !== undefined &&
+      partOf(frame.key, share.spread) !== share.part
+    ) {
       const detail = `this connection is for part ${share.part} of ${share.spread}, and the key belongs to another`;
       return refusedFrame(frame.id, "misdirected", detail);
     }
@@ -69,6 +91,8 @@ export class Session {
     if (permission !== undefined && !isPermitted(this.facts.credential, permission)) {
       return refusedFrame(frame.id, "forbidden", `this API key has not the permission to ${permission}`);
     }
+    if (frame.t === "watch") return this.#watching().watch(frame);
+    if (frame.t === "unwatch") return this.#watching().unwatch(frame.id);
     const { id } = this.facts;
     if (isIdempotencyFrame(frame)) {
       const command = idempotencyCommandOf(frame, id, this.#parts);
@@ -80,6 +104,23 @@ export class Session {
     return undefined;
   }
 
+  /** It was opened in an earlier life of this program. */
+  goOn(watches: readonly WatchMemory[]): void {
+    this.#isOlder = true;
+    if (watches.length > 0) this.#watching().goOn(watches);
+  }
+
+  /** Undefined: nothing. */
+  watched(): readonly WatchMemory[] | undefined {
+    const watches = this.#watches?.remembered() ?? [];
+    return watches.length === 0 ? undefined : watches;
+  }
+
+  /** Its connection is over, and with it what it watches. */
+  over(): void {
+    this.#watches?.over();
+  }
+
   bye(): void {
     this.board.port.submit({ kind: "bye", session: this.facts.id });
   }
@@ -87,6 +128,16 @@ export class Session {
   tell(effect: Told): ServerFrame | undefined {
     this.#observe(effect);
     return this.#parts.wire.frame(effect);
+  }
+
+  #watching(): SessionWatches {
+    this.#watches ??= new SessionWatches(this.#parts, this.board.watches, {
+      session: this.facts.id,
+      outlet: this.#line.outlet,
+      onChanged: () => this.#line.remember(),
+      mayWait: () => this.#isOlder || (this.#queuedAt?.size ?? 0) > 0,
+    });
+    return this.#watches;
   }
 
   #observe(effect: Told): void {

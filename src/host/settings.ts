@@ -12,11 +12,12 @@ import {
   GRACE_MAX_DEFAULT_MS,
   HELLO_TIMEOUT_MS,
   PING_DEFAULT_MS,
+  STREAMS_MAX_DEFAULT,
   TTL_DEFAULT_MS,
   TTL_MAX_MS,
   TTL_MIN_MS,
 } from "../protocol/limits.ts";
-import { isSpace } from "../protocol/names.ts";
+import { isSpace, isUser } from "../protocol/names.ts";
 
 /** `steal`: take keys from their holders. `operate`: revoke holders and sessions. */
 export type Permission = "steal" | "operate";
@@ -27,6 +28,8 @@ export interface ApiKey {
   readonly name: string;
   /** The only space that this key opens. */
   readonly space?: string;
+  /** Whose key it is: its sessions are this user's, and cannot say that they are another's. Public. */
+  readonly user?: string;
   readonly permissions: readonly Permission[];
 }
 
@@ -52,6 +55,8 @@ export interface HostSettings {
   readonly quarantineMs: number;
   /** Spaces in use at the same time. */
   readonly spacesMax: number;
+  /** Streams of server-sent events that are open at the same time. */
+  readonly streamsMax: number;
   readonly limits: Partial<EngineLimits & LedgerLimits>;
   /** Frames a session, and HTTP calls a credential, may send each second on average; also the size of a burst. */
   readonly ratePerSecond: number;
@@ -79,6 +84,7 @@ const DEFAULTS: HostSettings = {
   prefix: "",
   quarantineMs: 0,
   spacesMax: 10_000,
+  streamsMax: STREAMS_MAX_DEFAULT,
   limits: {},
   // Far above what one connection needs (a lock and its release are two frames), and below what one core can serve.
   ratePerSecond: 20_000,
@@ -109,6 +115,7 @@ function checkTimes(settings: HostSettings): void {
   demand(isWhole(helloTimeoutMs, 1), "helloTimeoutMs must be a whole number from 1");
   demand(isWhole(quarantineMs, 0), "quarantineMs must be a whole number from 0");
   demand(isWhole(settings.spacesMax, 1), "spacesMax must be a whole number from 1");
+  demand(isWhole(settings.streamsMax, 0), "streamsMax must be a whole number from 0");
   demand(isWhole(settings.ratePerSecond, 1), "ratePerSecond must be a whole number from 1");
 }
 
@@ -117,6 +124,7 @@ function checkKey(key: ApiKey): void {
   demand(isSpace(key.name), "the name of an API key must be 1 to 64 characters of A-Z a-z 0-9 . _ -");
   demand(/^[\x21-\x7e]+$/.test(key.secret), `the API key ${key.name} must be visible ASCII characters`);
   demand(key.space === undefined || isSpace(key.space), `the API key ${key.name} has a space with a wrong name`);
+  demand(key.user === undefined || isUser(key.user), `the user of the API key ${key.name} must have 1 to 255 bytes`);
 }
 
 /** One that a browser would never send, like one with a path, is a mistake that would look like a refusal later. */

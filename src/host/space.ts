@@ -5,7 +5,7 @@
 
 import { type Command, Machine, type MachineCounts, type MachineOptions, Outbox } from "../core/index.ts";
 import { Found } from "./found.ts";
-import type { LockPort, LockReceiver } from "./lock-port.ts";
+import type { Hear, LockPort, LockReceiver } from "./lock-port.ts";
 import type { Batch, Clock, Store, StoredSpace } from "./ports.ts";
 import type { Timed, Timers } from "./timers.ts";
 
@@ -45,6 +45,7 @@ export class Space implements LockPort, Timed {
   readonly #outbox = new Outbox();
   readonly #found: Found;
   #machine: Machine | undefined;
+  #hear: Hear | undefined;
   /** Commands in order of arrival, each with the time of it: by that time they are judged, however long a commit takes. */
   #inbox: Command[] = [];
   #times: number[] = [];
@@ -101,6 +102,16 @@ export class Space implements LockPort, Timed {
 
   async settled(): Promise<void> {
     while (this.#underWay !== undefined) await this.#underWay;
+  }
+
+  watch(hear: Hear): () => void {
+    this.#hear = hear;
+    this.#outbox.isWatched = true;
+    return () => {
+      if (this.#hear !== hear) return;
+      this.#hear = undefined;
+      this.#outbox.isWatched = false;
+    };
   }
 
   counts(): MachineCounts | undefined {
@@ -223,7 +234,7 @@ export class Space implements LockPort, Timed {
   }
 
   #deliver(): void {
-    const { effects, effectCount } = this.#outbox;
+    const { effects, effectCount, touched } = this.#outbox;
     for (let i = 0; i < effectCount; i++) {
       try {
         this.#parts.receiver.effect(effects[i] as (typeof effects)[number]);
@@ -232,6 +243,7 @@ export class Space implements LockPort, Timed {
         this.#parts.onError(error, { where: "deliver" });
       }
     }
+    if (touched.size > 0) this.#hear?.(touched);
     this.#outbox.clear();
   }
 

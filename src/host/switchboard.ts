@@ -7,6 +7,7 @@ import type { SharedSpace } from "./fleet-port.ts";
 import type { LockPort, LockReceiver } from "./lock-port.ts";
 import type { HostParts } from "./parts.ts";
 import { Sessions } from "./sessions.ts";
+import { Watches } from "./watch/watches.ts";
 
 /** Callers without a session have addresses that start with this; ids of sessions never do. */
 export const CALLER_MARK = "@";
@@ -15,6 +16,7 @@ export class Switchboard implements LockReceiver {
   readonly port: LockPort & Partial<Pick<SharedSpace, "epoch" | "vouchedUntil" | "leave">>;
   readonly sessions: Sessions;
   readonly calls: Calls;
+  readonly watches: Watches;
   readonly #parts: HostParts;
   /** Fences rise, so a grant with a smaller one is told again, not new. */
   #fenceLast = 0;
@@ -24,11 +26,12 @@ export class Switchboard implements LockReceiver {
     const submit = (command: Command): void => this.port.submit(command);
     this.sessions = new Sessions(submit);
     this.calls = new Calls(submit, parts);
+    this.watches = new Watches(parts, this.calls, () => this.port);
     this.port = connect(this);
   }
 
   get isVacant(): boolean {
-    return this.sessions.isEmpty && this.calls.isEmpty;
+    return this.sessions.isEmpty && this.calls.isEmpty && this.watches.count === 0;
   }
 
   effect(effect: Effect): void {
@@ -63,6 +66,7 @@ export class Switchboard implements LockReceiver {
   stopped(): void {
     this.sessions.stopped();
     this.calls.stopped();
+    this.watches.over();
   }
 
   #count(effect: Effect): void {

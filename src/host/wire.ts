@@ -3,6 +3,7 @@
 import type { By, ClaimSnapshot, Effect, Holder, KeyStatus, RefusalCode } from "../core/index.ts";
 import { PROBLEMS, type ProblemCode } from "../protocol/problems.ts";
 import type { ByTold, ClaimTold, Granted, HolderTold, KeyTold, ServerFrame } from "../protocol/server-frames.ts";
+import type { AskShown } from "../protocol/watch-told.ts";
 import { idempotencyFrame } from "./idempotency-wire.ts";
 import type { KeyNames } from "./keys.ts";
 import type { Clock } from "./ports.ts";
@@ -98,6 +99,17 @@ export class Wire {
     };
   }
 
+  /** Undefined: nobody asks. */
+  asks({ asks }: KeyStatus): AskShown[] | undefined {
+    return asks?.map(({ session, user, message, meta, since }) => ({
+      ...(session === undefined ? undefined : { session }),
+      ...(user === undefined ? undefined : { user }),
+      ...(message === undefined ? undefined : { message }),
+      ...(meta === undefined ? undefined : { meta: JSON.parse(meta) as unknown }),
+      since: this.epochSeconds(since),
+    }));
+  }
+
   list(list: Of<"list">): { readonly keys: KeyTold[]; readonly next?: string } {
     const keys = list.keys.map((status) => this.key(status));
     const last = keys.at(-1);
@@ -156,9 +168,10 @@ export class Wire {
   }
 
   #holder(holder: Holder): HolderTold {
-    const { session, mode, fence, since, expiresAt, meta } = holder;
+    const { session, user, mode, fence, since, expiresAt, meta } = holder;
     return {
       ...(session === undefined ? undefined : { session }),
+      ...(user === undefined ? undefined : { user }),
       mode,
       fence,
       since: this.epochSeconds(since),

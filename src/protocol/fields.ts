@@ -11,8 +11,9 @@ import {
   TOKEN_CHARS_MAX,
   TTL_MAX_MS,
   TTL_MIN_MS,
+  USER_BYTES_MAX,
 } from "./limits.ts";
-import { isKey, utf8Bytes } from "./names.ts";
+import { isKey, isUser, utf8Bytes } from "./names.ts";
 
 /** A whole number in a range. JSON has no other way to say a duration: "5" and 1.5 are mistakes. */
 export function whole(name: string, min: number, max: number) {
@@ -51,6 +52,9 @@ export const message = v.pipe(
   v.string(messageExpected),
   v.check((text) => utf8Bytes(text, MESSAGE_BYTES_MAX) <= MESSAGE_BYTES_MAX, messageExpected),
 );
+
+const userExpected = `user must be a string of 1 to ${USER_BYTES_MAX} bytes`;
+export const user = v.pipe(v.string(userExpected), v.check(isUser, userExpected));
 
 /** Rules between the fields of an acquire, the same on every way in. */
 export interface AcquireFields {

@@ -18,9 +18,11 @@ import {
   shortText,
   token,
   ttl,
+  user,
   whole,
 } from "./fields.ts";
 import { LIST_COUNT_MAX, REQUEST_CHARS_MAX, SESSION_TIMEOUT_MAX_MS } from "./limits.ts";
+import { WatchFrames } from "./watch-frames.ts";
 
 const GRACE_ASKED_MAX_MS = 24 * 60 * 60 * 1000;
 const secret = v.pipe(v.string(), v.minLength(1), v.maxLength(256));
@@ -33,6 +35,8 @@ export const Hello = v.object({
   auth: v.optional(v.string("auth must be a string")),
   grace: v.optional(whole("grace", 0, GRACE_ASKED_MAX_MS)),
   meta: v.optional(meta),
+  /** Who is behind the session; public. */
+  user: v.optional(user),
   resume: v.optional(v.object({ session: secret, secret })),
 });
 
@@ -91,6 +95,7 @@ export const ClientFrame = v.variant("t", [
   v.object({ t: v.literal("revoke"), id: request, key, message: v.optional(message) }),
   v.object({ t: v.literal("revoke_session"), id: request, session, message: v.optional(message) }),
   v.object({ t: v.literal("bye") }),
+  ...WatchFrames,
   ...IdempotencyFrames,
 ]);
 

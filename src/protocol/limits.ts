@@ -17,6 +17,20 @@ export const BUFFERED_BYTES_MAX = 1024 * 1024;
 export const REPLAYS_BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
 export const CLOSE_REASON_BYTES_MAX = 123;
 
+/** Who is behind a session. */
+export const USER_BYTES_MAX = 255;
+
+/** Watches of one session. */
+export const WATCHES_MAX = 100;
+/** Between two states of one watch there is at least this time: what changed meanwhile is told together. */
+export const WATCH_INTERVAL_MS = 50;
+/** A prefix with more live keys than this cannot be watched. */
+export const WATCHED_KEYS_MAX = 1000;
+/** Keys in one `state` frame. */
+export const STATE_KEYS_MAX = 100;
+/** Streams of server-sent events of one host. */
+export const STREAMS_MAX_DEFAULT = 10_000;
+
 export const TTL_MIN_MS = 100;
 export const TTL_MAX_MS = 24 * 60 * 60 * 1000;
 export const TTL_DEFAULT_MS = 30_000;

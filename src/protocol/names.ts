@@ -1,6 +1,6 @@
 /** What a key and a space may be called. */
 
-import { KEY_BYTES_MAX, SPACE_CHARS_MAX } from "./limits.ts";
+import { KEY_BYTES_MAX, SPACE_CHARS_MAX, USER_BYTES_MAX } from "./limits.ts";
 
 /**
  * Bytes of a string as UTF-8, with three for each lone surrogate. Counted by hand because TextEncoder would
@@ -25,6 +25,11 @@ export function utf8Bytes(text: string, max: number = Number.POSITIVE_INFINITY):
 /** Any string, also empty and not well-formed, of at most 255 bytes. */
 export function isKey(key: string): boolean {
   return utf8Bytes(key, KEY_BYTES_MAX) <= KEY_BYTES_MAX;
+}
+
+/** Who is behind a session: any text, not empty, of at most 255 bytes. */
+export function isUser(user: string): boolean {
+  return user !== "" && utf8Bytes(user, USER_BYTES_MAX) <= USER_BYTES_MAX;
 }
 
 export const SPACE_DEFAULT = "default";

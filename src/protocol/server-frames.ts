@@ -4,6 +4,7 @@ import type { Mode } from "../core/command.ts";
 import type { Outcome } from "../core/lifecycle.ts";
 import type { IdempotencyTold } from "./idempotency-told.ts";
 import type { ProblemCode } from "./problems.ts";
+import type { WatchTold } from "./watch-told.ts";
 
 /** Answer to hello. */
 export interface Welcome {
@@ -124,6 +125,8 @@ export interface AccessRequested {
 
 export interface HolderTold {
   readonly session?: string;
+  /** Who is behind that session, where it said so or its API key does. */
+  readonly user?: string;
   readonly mode: Mode;
   readonly fence: number;
   /** Whole seconds since the epoch. */
@@ -202,6 +205,7 @@ export type ServerFrame =
   | RefusedFrame
   | ErrorFrame
   | Draining
+  | WatchTold
   | IdempotencyTold;
 
 /** The heartbeat's three frames, bare text. */

@@ -15,15 +15,15 @@ export interface UseLockOptions extends ClaimOptions {
 /** A lock as it stands, and what can be done. The functions are the same for as long as key, mode and limit are. */
 export interface UseLock extends ClaimSnapshot {
   /** Queues for the lock. Nothing happens if it is held or waited for. */
-  acquire(): void;
+  readonly acquire: () => void;
   /** Lets go now, for all components that share the claim. */
-  release(): Promise<void>;
+  readonly release: () => Promise<void>;
   /** Takes the lock from whoever holds it, who is told the reason. Needs the permission. */
-  steal(reason: string): Promise<void>;
+  readonly steal: (reason: string) => Promise<void>;
   /** Asks whoever holds the lock for it; queues first, if need be. */
-  requestAccess(message?: string, options?: { readonly withdraw?: boolean }): Promise<void>;
+  readonly requestAccess: (message?: string, options?: { readonly withdraw?: boolean }) => Promise<void>;
   /** Gives the lock to a session that waits for it: see `asks`. */
-  handTo(session: string): Promise<void>;
+  readonly handTo: (session: string) => Promise<void>;
 }
 
 /**

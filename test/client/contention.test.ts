@@ -89,6 +89,8 @@ describe("handTo", () => {
     await server.end().say({ t: "lost", id: lock.id, key: "a", reason: "stolen", by: { message: "mine" } });
     await expect(handing).rejects.toMatchObject({ reason: "stolen", by: { message: "mine" } });
     expect(lock.signal.aborted).toBe(true);
+    await expect(lock.handTo("session-2")).rejects.toBe(lock.signal.reason);
+    expect(server.end().sent()).toEqual([]);
   });
 
   test("over HTTP it is a release that names the session", async () => {

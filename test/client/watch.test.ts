@@ -162,6 +162,36 @@ describe("a watch of a prefix", () => {
   });
 });
 
+describe("a full state of several frames", () => {
+  function page(id: string, marks: object, ...keys: string[]): string {
+    return JSON.stringify({ t: "state", id, keys: keys.map((key) => ({ key, ...heldBy("session-2") })), ...marks });
+  }
+
+  test("is shown with the last of them, and only what none of them names is free", async () => {
+    const server = await connected();
+    const { watch, id } = await watching(server, { prefix: "" });
+    await server.end().say(page(id, { full: true, more: true }, "a"));
+    expect([watch.isCurrent, watch.states.size]).toEqual([false, 0]);
+    await server.end().say(page(id, { more: true }, "b"), page(id, {}, "c"));
+    expect([watch.isCurrent, [...watch.states.keys()]]).toEqual([true, ["a", "b", "c"]]);
+    const told = changes(watch);
+    await server.end().say(page(id, { full: true, more: true }, "a"), page(id, {}, "c"));
+    expect(told.flat()).toEqual([{ key: "b", ...FREE }]);
+  });
+
+  test("that breaks off is forgotten with its connection", async () => {
+    const server = await connected();
+    const { watch, id } = await watching(server, { prefix: "" });
+    await server.end().say(page(id, { full: true, more: true }, "a"));
+    await server.end().drop();
+    await server.time.advance(1_000);
+    await greet(server, { session: "session-3" });
+    await settle();
+    await server.end().say(page(server.end().one("watch").id, { full: true }, "b"));
+    expect([...watch.states.keys()]).toEqual(["b"]);
+  });
+});
+
 describe("the connection", () => {
   test("a watch waits for it", async () => {
     const server = await scripted();
@@ -204,17 +234,14 @@ describe("the connection", () => {
     expect(watch.isCurrent).toBe(true);
   });
 
-  test("a connection that is made before then has asked already", async () => {
-    const server = await connected({ reconnect: { baseMs: 10, capMs: 10 } });
-    const { id } = await watching(server);
-    const refused = { t: "refused", id, code: "draining", detail: "bye", retryable: true };
-    await server.end().say(JSON.stringify(refused));
-    await server.end().drop(1012);
-    await server.time.advance(500);
-    await greet(server, { session: "session-2" });
-    server.end().one("watch");
-    await server.time.advance(2_000);
-    expect(server.end().sent()).toEqual([]);
+  test("the answer that it is asked for twice is no refusal", async () => {
+    const server = await connected();
+    const { watch, id } = await watching(server);
+    await tell(server.end(), id, { a: FREE }, true);
+    await server
+      .end()
+      .say(JSON.stringify({ t: "refused", id, code: "request_mismatch", detail: "twice", retryable: false }));
+    expect([watch.isCurrent, server.errors]).toEqual([true, []]);
   });
 
   test("a closed client ends its watches", async () => {

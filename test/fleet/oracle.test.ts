@@ -65,9 +65,12 @@ async function replay(runner: ScriptRunner, seed: number, coverage: Coverage): P
       join: { channel: "wake" },
       now,
       settings,
+      ...(story.options.isWatched && { watch: true }),
       commands,
     });
 
+  const published: (readonly string[])[] = [];
+  const stop = await runner.watch(`seed-${seed}`, ({ keys }) => void published.push([...(keys ?? [])].toSorted()));
   await run(startedAt, []);
   const calls = inCalls(steps, seed % 2 === 0 ? 1 : COMMANDS_MAX);
   let stepCount = 0;
@@ -85,6 +88,10 @@ async function replay(runner: ScriptRunner, seed: number, coverage: Coverage): P
       throw new Error(describeFailure(story, stepCount, "oracle.test.ts", { engine: expected, script: told }));
     }
   }
+  await stop();
+  // One message for each call that changed something, with all that it changed.
+  const touched = calls.map((call) => [...new Set(call.flatMap((step) => [...step.touched]))].toSorted());
+  expect(published).toEqual(touched.filter((keys) => keys.length > 0));
   expect(await leftovers(runner, `seed-${seed}`, steps.at(-1)?.now ?? 0)).toEqual([]);
 }
 

@@ -34,6 +34,8 @@ const SERVER_FRAMES: Readonly<Record<ServerFrame["t"], true>> = {
   attempt_extended: true,
   forgotten: true,
   attempt_lost: true,
+  state: true,
+  unwatched: true,
 };
 
 /** The lines of a section, from its heading to the next. */

@@ -155,7 +155,7 @@ export function drawOptions(seed: number, steps: number, judge: WorldOptions["ju
     timeoutMaxMs: random.pick([20, 200, 2000, 20_000, 60_000]),
     // Drawn after what was there before, so that worlds without these are what they were.
     ...drawLedger(random),
-    isWatched: random.chance(0.4),
+    isWatched: random.chance(0.15),
   } as const;
   return { ...drawn, deeds: { ...drawn.deeds, ...drawLateDeeds(random) } };
 }

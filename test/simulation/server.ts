@@ -43,6 +43,8 @@ export class Server {
   readonly #block: number;
   readonly #isCompared: boolean;
   readonly #outbox = new Outbox();
+  /** The keys that the latest step touched. */
+  touched: ReadonlySet<string> = new Set();
   /** What could be seen of each key after the latest step. */
   #shown: ReadonlyMap<string, string> = new Map();
   #changes: Change[] = [];
@@ -106,13 +108,13 @@ export class Server {
     const outbox = this.#outbox;
     const actual = outbox.effects.slice(0, outbox.effectCount);
     for (let i = 0; i < outbox.changeCount; i++) this.#changes.push(outbox.changes[i] as Change);
-    const touched = new Set(outbox.touched);
+    this.touched = new Set(outbox.touched);
     outbox.clear();
     const { idempotency: ledger, ...counts } = this.#machine.counts();
     if (this.#isCompared) {
       demand(isEqual(expected, actual), "the machine's effects are not the model's", () => ({ expected, actual }));
       this.#compareRest(counts, ledger);
-      if (command !== undefined) this.#compareTouched(touched, actual);
+      if (command !== undefined) this.#compareTouched(actual);
       else if (this.#options.isWatched) this.#shown = this.model.space.shown();
     }
     const { now } = this.model;
@@ -129,7 +131,8 @@ export class Server {
   }
 
   /** Of whatever key something else can be seen than before, watchers are told; and of no key of which nothing was told. */
-  #compareTouched(touched: ReadonlySet<string>, effects: readonly Effect[]): void {
+  #compareTouched(effects: readonly Effect[]): void {
+    const { touched } = this;
     if (!this.#options.isWatched) return demand(touched.size === 0, "keys are touched though nobody watches");
     const before = this.#shown;
     const after = this.model.space.shown();

@@ -26,7 +26,12 @@ export interface SimulationResult {
 }
 
 /** What an engine was asked and what it told, for those who want to replay it elsewhere. */
-export type Observe = (command: Command | undefined, now: number, effects: readonly Effect[]) => void;
+export type Observe = (
+  command: Command | undefined,
+  now: number,
+  effects: readonly Effect[],
+  touched: ReadonlySet<string>,
+) => void;
 
 const RECENT_MAX = 24;
 /** The model looks at everything at every step, so a crowd only costs time. */
@@ -311,7 +316,7 @@ class World {
     this.#hash.add(this.#now);
     this.#hash.add(effects);
     // The time as the engine counts it: a smaller one than before does not count.
-    this.#observe?.(command, this.#server.model.now, effects);
+    this.#observe?.(command, this.#server.model.now, effects, this.#server.touched);
   }
 
   #log(line: string): void {

@@ -96,6 +96,7 @@ local function reenter(command)
   if claim.deadline and command.ttlMs and now + command.ttlMs > claim.deadline then
     claim.ttlMs = command.ttlMs
     setClaimDeadline(claim, now + command.ttlMs)
+    noteChanged(command.key)
   end
   save(claim)
   tellGranted(me, claim, command.from, command.request, true, claim.depth)
@@ -153,6 +154,7 @@ function LOCKS.acquire(command, raw)
   end
   call('ZADD', queueOf(key), num(claim.ticket), claim.id)
   if command.timeoutMs then setClaimDeadline(claim, now + command.timeoutMs) end
+  noteChanged(key)
   save(claim)
   watch(claim)
   tellQueued(claim)

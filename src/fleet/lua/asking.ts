@@ -8,8 +8,12 @@ function LOCKS.ask(command)
   if not claim or claim.state ~= 'waiting' or routeOf(claim) ~= me then return refuse(command, 'not_waiting') end
   local isSame = claim.ask and claim.ask.message == command.message
   if command.withdraw then
-    if claim.ask then askNoMore(claim) end
+    if claim.ask then
+      askNoMore(claim)
+      noteChanged(claim.asked.key)
+    end
   elseif not isSame then
+    noteChanged(claim.asked.key)
     claim.ask = { message = command.message, since = now }
     call('ZADD', askingOf(claim.asked.key), num(claim.ticket), claim.id)
   end

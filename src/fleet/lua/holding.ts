@@ -7,6 +7,7 @@ function LOCKS.extend(command)
   if claim.state == 'gone' then return tellLost(command, claim) end
   claim.ttlMs = command.ttlMs
   setClaimDeadline(claim, now + command.ttlMs)
+  noteChanged(command.key)
   save(claim)
   answer({
     kind = 'extended', to = command.from, request = command.request, key = command.key, token = command.token,

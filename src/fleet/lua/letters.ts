@@ -61,6 +61,18 @@ local function publish(process, channel, number, text)
   call('PUBLISH', channel, wake .. '}')
 end
 
+-- Whichever servers watch hear it, by the number of all such messages.
+local function publishTouched()
+  if not next(changedKeys) then return end
+  space.touches = (space.touches or 0) + 1
+  local keys = {}
+  for key in pairs(changedKeys) do keys[#keys + 1] = quote(key) end
+  local text = table.concat(keys, ',')
+  local message = '{"number":' .. num(space.touches)
+  if #text <= ${PUBLISHED_MAX} then message = message .. ',"keys":[' .. text .. ']' end
+  call('PUBLISH', at('touched'), message .. '}')
+end
+
 -- Nothing is kept for a process that is over: nobody would ever read it.
 local function sendLetters()
   for _, process in ipairs(addressees) do

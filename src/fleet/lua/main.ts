@@ -93,6 +93,7 @@ if own then
 end
 if isLeaving then leave() end
 sendLetters()
+publishTouched()
 saveClaims()
 if openedLedger then openedLedger.saveBegins() end
 if isLeaving and not head.now then idle().expireIfIdle() end
@@ -102,6 +103,7 @@ for i, text in ipairs(mail) do mail[i] = quote(text) end
 return json({
   standing = own and 'known' or 'unknown', served = own and own.served or 0, last = own and own.letter or 0,
   letters = listOf(mail), now = now, next = nextDeadline(forgetAt), epoch = space.epoch,
+  touches = head.watch and (space.touches or 0) or nil,
   counts = {
     keys = call('HLEN', LATCHES), claims = call('HLEN', CLAIMS), sessions = call('HLEN', SESSIONS),
     processes = call('ZCARD', PROCESSES),

@@ -127,6 +127,7 @@ local function grant(claim)
   call('ZADD', holdersOf(claim.asked.key), num(claim.fence), claim.id)
   call('HSET', TOKENS, claim.asked.newToken, claim.id)
   setClaimDeadline(claim, claim.ttlMs and now + claim.ttlMs)
+  noteChanged(claim.asked.key)
   save(claim)
   tellGranted(routeOf(claim), claim, claim.asked.from, claim.asked.request, false, 1)
 end
@@ -142,6 +143,7 @@ local function finish(claim, outcome, by)
   claim.outcome = outcome
   claim.by = by
   setClaimDeadline(claim, nil)
+  noteChanged(claim.asked.key)
   countLive(claim, -1)
   tell(routeOf(claim), {
     kind = 'ended', to = claim.asked.from, request = claim.asked.request, key = claim.asked.key,

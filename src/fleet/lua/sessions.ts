@@ -67,6 +67,7 @@ local function detach(claim)
   forgetRequest(claim)
   countLive(claim, -1)
   claim.owner = nil
+  noteChanged(claim.asked.key)
   save(claim)
 end
 

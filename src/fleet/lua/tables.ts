@@ -63,6 +63,13 @@ local function nextSerial()
   return serial
 end
 
+-- Keys of which a status may say something else after this call; noted only while somebody watches.
+local changedKeys = {}
+
+local function noteChanged(key)
+  if space.watched then changedKeys[key] = true end
+end
+
 local function isQuarantined()
   return space.quarantine ~= nil and now < space.quarantine
 end
@@ -71,7 +78,7 @@ local function isOver()
   return work >= workMax
 end
 
-local NUMBERS = { 'now', 'serial', 'ends', 'orders', 'begins', 'callers', 'pending', 'quarantine', 'idle' }
+local NUMBERS = { 'now', 'serial', 'ends', 'orders', 'begins', 'callers', 'pending', 'quarantine', 'idle', 'watched', 'touches' }
 
 local function loadSpace()
   local found = call('HMGET', base, 'epoch', unpack(NUMBERS))
@@ -84,6 +91,11 @@ local function loadSpace()
     now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
   end
   if space.now and space.now > now then now = space.now end
+  if head.watch then space.watched = now + (settings.leaseMs or ${FLEET_DEFAULTS.leaseMs})
+  elseif space.watched and space.watched <= now then
+    space.watched, space.touches = nil, nil
+    call('HDEL', base, 'watched', 'touches')
+  end
   forgottenBy = space.now or now
   space.now = now
   if space.epoch then return end

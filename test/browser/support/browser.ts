@@ -66,6 +66,8 @@ const FIREFOX_SETTINGS: Readonly<Record<string, boolean | number | string>> = {
   "services.settings.server": "data:,",
 };
 
+/** The helpers of a browser that was killed notice a little later, and still write. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 } as const;
 /** A busy machine takes its time. */
 const PATIENCE_MS = 60_000;
 /** A page that does not answer for so long does not answer. */
@@ -97,6 +99,7 @@ export class Browser implements AsyncDisposable {
     const child = spawn(kind.path, kind.args(profile), { env, stdio: ["ignore", "ignore", "pipe"] });
     const kill = (): void => {
       child.kill("SIGKILL");
+      rmSync(profile, REMOVAL);
     };
     process.once("exit", kill);
     child.once("exit", () => process.off("exit", kill));
@@ -135,8 +138,7 @@ async function end(child: ChildProcess, profile: string): Promise<void> {
     child.kill("SIGKILL");
     await ended;
   }
-  // Its helpers notice a little later, and still write.
-  rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  rmSync(profile, REMOVAL);
 }
 
 /** The first thing that `pattern` marks in what it prints. */

@@ -1,6 +1,7 @@
 /** A process's part in a space, with Redis' side of it played by the test, in virtual time. */
 
 import type { Command, Effect } from "../../../src/core/index.ts";
+import type { Listener } from "../../../src/fleet/connector.ts";
 import { FleetError } from "../../../src/fleet/error.ts";
 import type { FleetAnswer, FleetCall, FleetEffect, Letter } from "../../../src/fleet/script.ts";
 import { FleetSpace } from "../../../src/fleet/space.ts";
@@ -27,6 +28,9 @@ export class SpaceWorld {
   readonly left: string[] = [];
   isVacant = false;
   unheardCount = 0;
+  /** Of the space's own channel, once somebody watches. */
+  listener: Listener | undefined;
+  readonly listened: string[] = [];
   waitingCount = 0;
   readonly space: FleetSpace;
   readonly #timers: Timers;
@@ -64,6 +68,10 @@ export class SpaceWorld {
         },
         onWaiting: () => void this.waitingCount++,
         onUnheard: () => void this.unheardCount++,
+        listen: (listener) => {
+          this.listener = listener;
+          return { renew: () => void this.listened.push("renewed"), close: () => void this.listened.push("closed") };
+        },
         onOver: () => void this.left.push("over"),
         onError: (error) => void this.errors.push(error),
       },

@@ -13,6 +13,8 @@ export interface Step {
   readonly command: Command;
   readonly now: number;
   readonly effects: readonly Effect[];
+  /** The keys that it changed; none where nobody watches. */
+  readonly touched: ReadonlySet<string>;
 }
 
 export interface Story {
@@ -33,9 +35,9 @@ export function writeStory(seed: number, stepsMax: number): Story {
   };
   const steps: Step[] = [];
   let startedAt = 0;
-  simulate(options, (command, now, effects) => {
+  simulate(options, (command, now, effects, touched) => {
     if (command === undefined) startedAt = now;
-    else steps.push({ command, now, effects });
+    else steps.push({ command, now, effects, touched });
   });
   return { options, settings, startedAt, steps };
 }

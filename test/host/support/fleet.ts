@@ -3,6 +3,7 @@
 import type { Command } from "../../../src/core/index.ts";
 import type { FleetPort, SharedSpace, SharedSpaceParts } from "../../../src/host/fleet-port.ts";
 import { Host } from "../../../src/host/host.ts";
+import type { Hear } from "../../../src/host/lock-port.ts";
 import type { HostChoices } from "../../../src/host/settings.ts";
 import { Space } from "../../../src/host/space.ts";
 import { createMemoryStore } from "../../../src/stores/memory.ts";
@@ -24,7 +25,7 @@ export class FleetWorld implements FleetPort {
       throw error;
     };
     const store = createMemoryStore(time);
-    this.host = new Host({ clock: time, alarm: time, mint, store, onError, fleet: this }, choices);
+    this.host = new Host({ clock: time, alarm: time, mint, store, onError, fleet: this, pause: time.pause }, choices);
     time.wake = () => this.host.woken();
   }
 
@@ -118,6 +119,10 @@ export class FakeSharedSpace implements SharedSpace {
 
   async leave(): Promise<void> {
     this.said.push("left");
+  }
+
+  watch(hear: Hear): () => void {
+    return this.#inner.watch(hear);
   }
 
   counts(): undefined {

@@ -125,7 +125,10 @@ export class World {
     const onError = (error: unknown, { where }: { readonly where: string }): void => {
       this.errors.push({ error, where });
     };
-    const host = new Host({ clock: this.time, alarm: this.time, mint, store: this.store, onError }, choices);
+    const host = new Host(
+      { clock: this.time, alarm: this.time, mint, store: this.store, onError, pause: this.time.pause },
+      choices,
+    );
     this.time.wake = () => host.woken();
     return host;
   }

@@ -1,0 +1,33 @@
+/** Asks whoever holds a key for it. What a claim asks stands with it here too, since it is forgotten with a session and asked anew. */
+
+import type { ClaimBook } from "./claim-book.ts";
+import { RefusedError } from "./errors.ts";
+import type { Entry } from "./session-types.ts";
+
+/** What a claim that waits says to who holds the key. */
+export interface Asks {
+  readonly message: string | undefined;
+}
+
+/** For the first acquire of the key that waits. Undefined `asks`: it does not ask any more. */
+export function requestAccess<Call>(book: ClaimBook<Call>, call: Call, key: string, asks: Asks | undefined): void {
+  for (const entry of book.entries.values()) {
+    if (entry.frame.t !== "acquire" || entry.frame.key !== key || entry.hold !== undefined) continue;
+    entry.asks = asks;
+    return sendAsk(book, call, entry);
+  }
+  book.emit({ kind: "failed", call, error: new RefusedError("not_waiting", "nothing waits for this key here") });
+}
+
+/** As the claim asks now. */
+export function sendAsk<Call>(book: ClaimBook<Call>, call: Call | undefined, claim: Entry<Call>): void {
+  const frame = {
+    t: "request_access",
+    // It has another id once it has queued anew.
+    get claim() {
+      return claim.id;
+    },
+    ...(claim.asks ?? { withdraw: true }),
+  } as const;
+  book.ask(call, frame, undefined);
+}
