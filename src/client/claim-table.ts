@@ -180,19 +180,13 @@ export class ClaimTable<Call> {
   ): void {
     const book = this.#book;
     const { call, hold } = entry;
-    switch (frame.t) {
-      case "queued":
-      case "attempt_queued":
-        entry.queued = true;
-        return;
-      case "timeout":
-      case "in_progress":
-        return book.fail(entry, book.waitIsOver(entry, frame));
-      case "cancelled":
-        return book.fail(entry, waitEnded("cancelled"));
-      case "refused":
-        return this.#refused(frame, entry);
+    if (frame.t === "queued" || frame.t === "attempt_queued") {
+      entry.queued = true;
+      return;
     }
+    if (frame.t === "timeout" || frame.t === "in_progress") return book.fail(entry, book.waitIsOver(entry, frame));
+    if (frame.t === "cancelled") return book.fail(entry, waitEnded("cancelled"));
+    if (frame.t === "refused") return this.#refused(frame, entry);
     // All others are what was asked for.
     book.remove(entry);
     if (call !== undefined) book.emit({ kind: "answered", call, frame: frame as Answer });

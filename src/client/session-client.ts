@@ -38,7 +38,6 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   /** The calls of what was plugged in. */
   readonly added: Added | undefined;
   readonly #onStatus: ConnectOptions["onStatus"];
-  readonly #user: string | undefined;
   readonly #ports: Ports;
   readonly #now: () => number;
   readonly #onError: OnError;
@@ -55,9 +54,8 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
 
   /** `part`: of a space whose keys are spread. */
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
-    const { auth, space, user, signal, onError } = options;
+    const { auth, space, signal, onError } = options;
     this.#onStatus = options.onStatus;
-    this.#user = user;
     this.#ports = ports;
     this.#now = awakeClock(ports);
     this.#onError = reporter(onError);
@@ -172,7 +170,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
       connection: () => this.connection,
       send: (frame) => this.#step((machine) => machine.watch(frame)),
       later: (run) => this.#ports.timer(WATCH_AGAIN_MS, run, true),
-      self: () => ({ session: this.session, user: this.#user }),
+      self: () => ({ session: this.session, user: this.#machine.user }),
       onError: this.#onError,
     });
     return this.#watches;

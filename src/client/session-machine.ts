@@ -95,6 +95,11 @@ export class SessionMachine<Call> {
     return this.#session?.session;
   }
 
+  /** Who is behind it. */
+  get user(): string | undefined {
+    return this.#session?.user ?? this.#settings.user;
+  }
+
   /** Over how many parts the keys of the space are spread, once the server has said. */
   get spread(): number {
     return this.#spread;

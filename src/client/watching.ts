@@ -1,6 +1,6 @@
 /** How a watch comes to show what it does: from one session or several, each of which tells of some of the keys. */
 
-import type { KeyState as StateTold, StateFrame } from "../protocol/watch-told.ts";
+import type { StateFrame } from "../protocol/watch-told.ts";
 import type { SessionClient } from "./session-client.ts";
 import { keyStateOf, type Self } from "./told-state.ts";
 import type { KeyWatch } from "./watch.ts";

@@ -53,7 +53,7 @@ export class Session {
 
   welcome(effect: Extract<Effect, { kind: "opened" | "resumed" }>): Welcome {
     const { settings, store, wire } = this.#parts;
-    const { id, secret, space, hasHeartbeat } = this.facts;
+    const { id, secret, space, hasHeartbeat, credential } = this.facts;
     if (effect.kind === "resumed") {
       this.graceMs = effect.graceMs;
       this.#isOlder = true;
@@ -69,6 +69,7 @@ export class Session {
       ping: hasHeartbeat ? settings.heartbeatMs : 0,
       deadline: hasHeartbeat ? settings.deadlineMs : 0,
       grace: this.graceMs,
+      ...(credential.user === undefined ? undefined : { user: credential.user }),
       ...this.#parts.share,
     } as const;
     if (effect.kind === "opened") return { ...welcome, resumed: false };

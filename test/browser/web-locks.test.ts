@@ -45,6 +45,9 @@ const DEVIATIONS: Readonly<Record<Kind["name"], Readonly<Record<string, Deviatio
 /** What the browsers' own locks do not have. */
 const OURS: ReadonlySet<string> = new Set(["end", "lock"]);
 
+/** A busy machine takes its time to load a page. */
+const START_MS = 90_000;
+
 let site: Site;
 
 beforeAll(async () => {
@@ -60,7 +63,7 @@ for (const kind of [chromium, firefox]) {
     let tab: Tab<LocksCalls>;
     beforeAll(async () => {
       tab = await browser().open<LocksCalls>(await site.page("web-locks.ts"));
-    });
+    }, START_MS);
 
     describe("client.locks", () => {
       test.each(CASES.map(({ name }) => name))("%s", async (name) => {

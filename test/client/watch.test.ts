@@ -81,6 +81,13 @@ describe("a watch of a key", () => {
     expect(seen()).toEqual([[false, false]]);
   });
 
+  test("the server knows better who is behind it, where an API key says that", async () => {
+    const server = await connected({}, { user: "ada" });
+    const { watch, id } = await watching(server);
+    await tell(server.end(), id, { a: heldBy("session-2", { user: "ada" }) }, true);
+    expect(watch.state!.holders[0]!.isSameUser).toBe(true);
+  });
+
   test("nobody is the same user as a session without one", async () => {
     const server = await connected();
     const { watch, id } = await watching(server);

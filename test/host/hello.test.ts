@@ -277,6 +277,14 @@ describe("credentials of a session", () => {
     expect(other.closedWith?.code).toBe(4403);
   });
 
+  test("of a user say who is behind the session, which welcome tells, and nobody else may be: 4403", () => {
+    const world = new World({ keys: [{ secret: plain, name: "ada", permissions: [], user: "ada" }] });
+    expect(world.session({}, { headers: bearer(plain) }).welcome).toMatchObject({ user: "ada" });
+    expect(world.session({ user: "ada" }, { headers: bearer(plain) }).welcome).toMatchObject({ user: "ada" });
+    expect(world.session({ user: "bob" }, { headers: bearer(plain) }).closedWith?.code).toBe(4403);
+    expect(new World().session({ user: "bob" }).welcome).not.toHaveProperty("user");
+  });
+
   test("are not needed where there are no keys", () => {
     expect(new World().session({ auth: "whatever" }).welcome.t).toBe("welcome");
   });

@@ -177,7 +177,7 @@ test("after a reconnect no key is told as free that was held all the time, howev
       sockets.push(this);
     }
   }
-  const watcher = connect(url, { WebSocket: Noted as never, reconnect: { baseMs: 1, capMs: 1 } });
+  const watcher = connect(url, { WebSocket: Noted, reconnect: { baseMs: 1, capMs: 1 } });
   onTestFinished(() => watcher.close());
   const watch = watcher.watch({ prefix: "doc:" });
   await vi.waitUntil(() => watch.states.size === 250, PATIENCE);

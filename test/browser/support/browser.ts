@@ -71,7 +71,7 @@ const REMOVAL = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }
 /** A busy machine takes its time. */
 const PATIENCE_MS = 60_000;
 /** A page that does not answer for so long does not answer. */
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 60_000;
 
 export function isInstalled({ path }: Kind): boolean {
   return existsSync(path);
@@ -121,6 +121,7 @@ export class Browser implements AsyncDisposable {
   /** A tab of its own, with the page loaded. */
   async open<Offered = unknown>(url: string): Promise<Tab<Offered>> {
     const tab = new Tab<Offered>(await this.driven.newPage());
+    tab.page.setDefaultTimeout(ANSWER_MS);
     await tab.page.goto(url);
     return tab;
   }
