@@ -104,7 +104,8 @@ function wire({ host, onError, opened, closed }: Core): Wired {
     onLost(outgoing, () => host.undelivered(response));
     return response;
   };
-  const listener = getRequestListener(respond, { overrideGlobalObjects: false });
+  // A process of our own may have a cheaper Response in the place of Node's, which costs a fifth of a call.
+  const listener = getRequestListener(respond, { overrideGlobalObjects: import.meta.main });
   const protocols = new WeakMap<IncomingMessage, string>();
   const server = new WebSocketServer({
     noServer: true,
