@@ -10,9 +10,8 @@ import { parseFrames } from "../src/host/codec.ts";
 const COUNT = 100_000;
 const SESSIONS = 1000;
 
-/** Bytes for each of COUNT. `asked`: those of the command alone, as the host makes it of a frame: its texts and its object. */
+/** Bytes for each of COUNT. */
 export interface EngineBytes {
-  readonly asked: number;
   readonly waiter: number;
   readonly holder: number;
   readonly holderWithTtl: number;
@@ -114,7 +113,6 @@ async function main(): Promise<void> {
   const many = asker((index) => `orders/${index}`);
   const leased = asker((index) => `orders/${index}`, { ttl: 30_000 });
   const bytes: EngineBytes = {
-    asked: (await grownBy(() => Array.from({ length: COUNT }, (_, i) => one(i)))) - 8,
     waiter: await filled(one, asker(() => "orders/42")(COUNT)),
     holder: await filled(many),
     holderWithTtl: await filled(leased),

@@ -38,18 +38,14 @@ function engineBytes(runtime: RuntimeName): EngineBytes {
 }
 
 function tellEngine(bytes: EngineBytes): boolean {
-  const { asked, waiter, holder, holderWithTtl, remembered } = bytes;
+  const { waiter, holder, holderWithTtl, remembered } = bytes;
   const isWaiterSmall = waiter <= WAITER_BYTES_MAX;
   const isHolderSmall = holder <= HOLDER_BYTES_MAX;
-  console.log(`  engine, bytes a claim      in all   of them what was asked: its texts and the command`);
-  console.log(
-    `    waiter                   ${show(waiter)}   ${show(asked)}   ${target(WAITER_BYTES_MAX, isWaiterSmall)}`,
-  );
-  console.log(
-    `    holder, a key of its own ${show(holder)}   ${show(asked)}   ${target(HOLDER_BYTES_MAX, isHolderSmall)}`,
-  );
+  console.log(`  engine, bytes a claim, with its texts and its entries in tables`);
+  console.log(`    waiter                   ${show(waiter)}   ${target(WAITER_BYTES_MAX, isWaiterSmall)}`);
+  console.log(`    holder, a key of its own ${show(holder)}   ${target(HOLDER_BYTES_MAX, isHolderSmall)}`);
   console.log(`    the same with a ttl      ${show(holderWithTtl)}`);
-  console.log(`    ended, remembered        ${show(remembered)}   ${show(asked)}`);
+  console.log(`    ended, remembered        ${show(remembered)}`);
   return isWaiterSmall && isHolderSmall;
 }
 

@@ -36,8 +36,10 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   "src/client": { values: ["src/protocol"] },
   "src/claim-store": { values: ["src/client"] },
   "src/react": { values: ["src/claim-store", "src/client"], packages: ["react"] },
+  "src/element": { values: ["src/claim-store", "src/client"] },
   "src/hono": { values: ["src/client", "src/protocol"], packages: ["hono"] },
-  "src/cli": { values: ["src"], packages: ["node:*"] },
+  // DEMO.href: an example, which is there in the repository only.
+  "src/cli": { values: ["src"], packages: ["node:*", "DEMO.href"] },
   "src/workers": { values: ["src"], packages: ["cloudflare:workers"] },
   src: { values: ["src"] },
   runtimes: {

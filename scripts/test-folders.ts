@@ -1,6 +1,6 @@
 /** The kinds of tests, and the folders under test/ that hold them. `unit` runs on every runtime, the others on Node. */
 export const TEST_FOLDERS = {
-  unit: ["core", "protocol", "host", "stores", "client", "claim-store", "hono", "cli", "runtimes", "bench"],
+  unit: ["core", "protocol", "host", "stores", "client", "claim-store", "element", "hono", "cli", "runtimes", "bench"],
   simulation: ["simulation"],
   conformance: ["conformance", "web-locks"],
   processes: ["stand-ins", "load-generators"],

@@ -14,6 +14,8 @@ interface Step {
   readonly name: string;
   /** Command lines, run one after the other until one fails. */
   readonly run: readonly string[];
+  /** Set where what the command prints is worth reading each time. */
+  readonly says?: boolean;
   /** Set where the command is vitest: the kind of tests, which are counted one by one. */
   readonly tests?: TestKind;
   readonly phase: Phase;
@@ -42,6 +44,7 @@ const steps: readonly Step[] = [
   { name: "layers", run: ["node scripts/check-layers.ts"], phase: "work" },
   { name: "format", run: ["oxfmt --check"], phase: "work" },
   { name: "knip", run: ["knip --no-progress"], phase: "work" },
+  { name: "client-size", run: ["node scripts/client-size.ts"], phase: "work", says: true },
   // Counts and violations, never times: whether a benchmark still measures what it says.
   { name: "bench", run: ["node bench/main.ts --quick"], phase: "work" },
   { name: "fleet", run: [vitest("node", "fleet")], tests: "fleet", phase: "work" },
@@ -57,7 +60,7 @@ const steps: readonly Step[] = [
     tests: "fleet-servers",
     phase: "wait",
   },
-  { name: "browser", run: [vitest("node", "browser")], tests: "browser", phase: "wait" },
+  { name: "browser", run: [`${vitest("node", "browser")} --maxWorkers=2`], tests: "browser", phase: "wait" },
   { name: "workers", run: [vitest("node", "workers")], tests: "workers", phase: "wait" },
   {
     name: "workers-inside",
@@ -142,7 +145,7 @@ async function runStep(step: Step): Promise<void> {
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   const tests = step.tests ? `: ${tally(counts.passed, failed, counts.skipped.length)}` : "";
   console.log(`${failed === 0 ? "ok  " : "FAIL"} ${step.name}${tests} (${seconds} s)`);
-  if (failed > 0) console.log(output);
+  if (failed > 0 || step.says === true) console.log(output.trimEnd());
 }
 
 function execute(line: string, variables: Record<string, string>): Promise<{ code: number | null; output: string }> {

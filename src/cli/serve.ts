@@ -1,7 +1,9 @@
 /** Starts a server from the environment: the same lines and signals on every runtime. */
 
 import process from "node:process";
+import type { Pages } from "../host/settings.ts";
 import type { RunningServer, ServeOptions } from "../options.ts";
+import { DEMO_PATH, openDemo } from "./demo.ts";
 import { placeOf } from "./fleet-settings.ts";
 import { parseSettings, type Settings } from "./settings.ts";
 
@@ -16,14 +18,17 @@ export async function startFromEnvironment(serve: (options: ServeOptions) => Pro
   }
   const { settings, color } = parsed;
   let server: RunningServer;
+  let demo: Pages | undefined;
   try {
-    server = await serve(settings);
+    const { demo: wantsDemo, ...options } = settings;
+    demo = wantsDemo ? await openDemo() : undefined;
+    server = await serve({ ...options, pages: demo });
   } catch (error) {
     fail(explain(error, settings));
     return;
   }
   onSignal(server);
-  console.log(greeting(server.url, settings, color && process.stdout.isTTY));
+  console.log(greeting(server.url, settings, demo !== undefined, color && process.stdout.isTTY));
 }
 
 function fail(...lines: readonly string[]): void {
@@ -62,7 +67,7 @@ function explain(error: unknown, { hostname, port, fleet }: Settings): string {
   return String(message ?? error);
 }
 
-function greeting(url: string, { db, idempotencyDb, keys, fleet }: Settings, color: boolean): string {
+function greeting(url: string, { db, idempotencyDb, keys, fleet }: Settings, hasDemo: boolean, color: boolean): string {
   const authorization = keys.length > 0 ? ` -H "Authorization: Bearer $LATCHKEY_KEY"` : "";
   const latch = `${url}/v1/latch/demo`;
   return [
@@ -79,6 +84,7 @@ function greeting(url: string, { db, idempotencyDb, keys, fleet }: Settings, col
     `  curl${authorization} ${latch}/acquire -d '{"ttl":30000}'`,
     `  curl${authorization} ${latch}/release -d '{"token":"…"}'`,
     `  curl${authorization} ${latch}`,
+    ...(hasDemo ? ["", `Two people share a form: ${url}${DEMO_PATH}`] : []),
     "",
   ].join("\n");
 }

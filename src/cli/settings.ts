@@ -26,6 +26,8 @@ export interface Settings extends ServeOptions {
   readonly keys: readonly ApiKey[];
   readonly heartbeatMs: number;
   readonly deadlineMs: number;
+  /** Whether the example page is served, where it is there. */
+  readonly demo: boolean;
 }
 
 export type ParsedSettings =
@@ -61,7 +63,7 @@ export function parseSettings(environment: Environment): ParsedSettings {
   const fleet = isFleet ? parseFleet(read, (problem) => errors.push(problem)) : undefined;
   const times = fleet === undefined ? ALONE : fleetTimes(fleet);
   const db = read("LATCHKEY_DB", DB_DEFAULT, (text) => text);
-  const settings: Settings = {
+  const chosen: Omit<Settings, "demo"> = {
     hostname: read("HOST", HOSTNAME_DEFAULT, parseHostname),
     port: read("PORT", PORT_DEFAULT, parsePort),
     db: adapter === "sqlite" ? db : undefined,
@@ -78,6 +80,9 @@ export function parseSettings(environment: Environment): ParsedSettings {
     quarantineMs: read("LATCHKEY_QUARANTINE", 0, duration(0, DAY_MS)),
     ...(fleet && { fleet }),
   };
+  // Who sets keys runs a server for others, who did not ask for an example.
+  const demo = read("LATCHKEY_DEMO", chosen.keys.length === 0 ? "on" : "off", oneOf("on", "off")) === "on";
+  const settings: Settings = { ...chosen, demo };
   const color = read("NO_COLOR", true, () => false);
 
   // Rules between variables are looked at only when each is right by itself, lest one mistake is told twice.

@@ -15,7 +15,7 @@ import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
-import type { Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
+import type { Answer, Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
 
 /** The pause before a request is sent again that the server could not serve, ms. */
 const RESEND_MS = 1_000;
@@ -180,35 +180,16 @@ export class ClaimTable<Call> {
   ): void {
     const book = this.#book;
     const { call, hold } = entry;
-    switch (frame.t) {
-      case "queued":
-      case "attempt_queued":
-        entry.queued = true;
-        return;
-      case "timeout":
-      case "in_progress":
-        return book.fail(entry, book.waitIsOver(entry, frame));
-      case "cancelled":
-        return book.fail(entry, waitEnded("cancelled"));
-      case "refused":
-        return this.#refused(frame, entry);
-      case "revoked":
-      case "state":
-      case "unwatched":
-        return;
-      case "extended":
-      case "released":
-      case "access_requested":
-      case "status":
-      case "list":
-      case "replay":
-      case "completed":
-      case "failed":
-      case "attempt_extended":
-      case "forgotten":
+    if (frame.t === "queued" || frame.t === "attempt_queued") {
+      entry.queued = true;
+      return;
     }
+    if (frame.t === "timeout" || frame.t === "in_progress") return book.fail(entry, book.waitIsOver(entry, frame));
+    if (frame.t === "cancelled") return book.fail(entry, waitEnded("cancelled"));
+    if (frame.t === "refused") return this.#refused(frame, entry);
+    // All others are what was asked for.
     book.remove(entry);
-    if (call !== undefined) book.emit({ kind: "answered", call, frame });
+    if (call !== undefined) book.emit({ kind: "answered", call, frame: frame as Answer });
     if (hold === undefined) return;
     if (frame.t === "extended") {
       hold.ttl = frame.ttl;

@@ -39,44 +39,45 @@ interface Details {
   readonly cause?: unknown;
 }
 
+/** With members of the class besides, which become the error's own. */
+type Members = Details & Readonly<Record<string, unknown>>;
+
 /** The base of all errors of this package. */
 export class LatchkeyError extends Error {
   override readonly name: string = "LatchkeyError";
   /** Stable, for programs; the message is for people. */
   readonly code: string;
   /** Whether the same call may succeed later, unchanged. */
-  readonly retryable: boolean;
+  readonly retryable: boolean = false;
 
-  constructor(code: string, message: string, details: Details = {}) {
-    super(message, details);
+  constructor(code: string, message: string, members: Members = {}) {
+    super(message, members);
     this.code = code;
-    this.retryable = details.retryable ?? false;
+    // The cause is there already, if there is one.
+    const { cause: _cause, ...own } = members;
+    Object.assign(this, own);
   }
 }
 
 /** The lock was not free within `timeout`, and never held. */
 export class LockTimeoutError extends LatchkeyError {
   override readonly name = "LockTimeoutError";
-  readonly key: string;
+  declare readonly key: string;
 
   constructor(key: string, details: Details = {}) {
-    super("timeout", `lock ${show(key)} was not granted in time`, { retryable: true, ...details });
-    this.key = key;
+    super("timeout", `lock ${show(key)} was not granted in time`, { retryable: true, ...details, key });
   }
 }
 
 /** The lock was held and ended. Whatever it protects must no longer be touched. */
 export class LockLostError extends LatchkeyError implements Loss {
   override readonly name = "LockLostError";
-  readonly key: string;
-  readonly reason: LossReason;
-  readonly by: By | undefined;
+  declare readonly key: string;
+  declare readonly reason: LossReason;
+  declare readonly by: By | undefined;
 
   constructor(key: string, reason: LossReason, by?: By) {
-    super("lost", `lock ${show(key)} is lost: ${reason}`);
-    this.key = key;
-    this.reason = reason;
-    this.by = by;
+    super("lost", `lock ${show(key)} is lost: ${reason}`, { key, reason, by });
   }
 }
 
@@ -84,11 +85,11 @@ export class LockLostError extends LatchkeyError implements Loss {
 export class SessionClosedError extends LatchkeyError {
   override readonly name = "SessionClosedError";
   /** The WebSocket close code that said so; absent when this side closed. */
-  readonly closeCode: number | undefined;
+  declare readonly closeCode: number | undefined;
 
   constructor(closeCode?: number, detail: string = "no reason given") {
-    super("session_closed", closeCode === undefined ? "closed" : `closed by the server: ${closeCode}, ${detail}`);
-    this.closeCode = closeCode;
+    const message = closeCode === undefined ? "closed" : `closed by the server: ${closeCode}, ${detail}`;
+    super("session_closed", message, { closeCode });
   }
 }
 
@@ -96,24 +97,21 @@ export class SessionClosedError extends LatchkeyError {
 export class LimitError extends LatchkeyError {
   override readonly name = "LimitError";
   /** Which one. */
-  readonly limit: string;
-  readonly retryAfterMs: number | undefined;
+  declare readonly limit: string;
+  declare readonly retryAfterMs: number | undefined;
 
   constructor(limit: string, message: string, retryAfterMs?: number) {
-    super("limit", message, { retryable: true });
-    this.limit = limit;
-    this.retryAfterMs = retryAfterMs;
+    super("limit", message, { retryable: true, limit, retryAfterMs });
   }
 }
 
 /** There was no answer, or the server cannot serve now. Whether the request took effect is not known. */
 export class UnavailableError extends LatchkeyError {
   override readonly name = "UnavailableError";
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
 
   constructor(code: string, message: string, details: Details & { readonly retryAfterMs?: number | undefined } = {}) {
-    super(code, message, { retryable: true, ...details });
-    this.retryAfterMs = details.retryAfterMs;
+    super(code, message, { retryable: true, retryAfterMs: undefined, ...details });
   }
 }
 

@@ -22,38 +22,33 @@ export type AttemptLossReason =
 /** The attempt is over, and another may run. Its result is not stored. */
 export class AttemptLostError extends LatchkeyError {
   override readonly name = "AttemptLostError";
-  readonly key: string;
-  readonly reason: AttemptLossReason;
+  declare readonly key: string;
+  declare readonly reason: AttemptLossReason;
 
   constructor(key: string, reason: AttemptLossReason) {
-    super("attempt_lost", `the attempt at ${show(key)} is lost: ${reason}`);
-    this.key = key;
-    this.reason = reason;
+    super("attempt_lost", `the attempt at ${show(key)} is lost: ${reason}`, { key, reason });
   }
 }
 
 /** Another attempt at the key runs, and `timeout` is over. */
 export class IdempotencyInProgressError extends LatchkeyError {
   override readonly name = "IdempotencyInProgressError";
-  readonly key: string;
+  declare readonly key: string;
   /** When the lease of that attempt is over, as it stands now, ms from now. */
-  readonly retryAfterMs: number;
+  declare readonly retryAfterMs: number;
 
   constructor(key: string, retryAfterMs: number) {
-    super("in_progress", `an attempt at ${show(key)} is in progress`, { retryable: true });
-    this.key = key;
-    this.retryAfterMs = retryAfterMs;
+    super("in_progress", `an attempt at ${show(key)} is in progress`, { retryable: true, key, retryAfterMs });
   }
 }
 
 /** The key was used before with another fingerprint, so for something else. */
 export class IdempotencyMismatchError extends LatchkeyError {
   override readonly name = "IdempotencyMismatchError";
-  readonly key: string;
+  declare readonly key: string;
 
   constructor(key: string) {
-    super("fingerprint_mismatch", `the key ${show(key)} was used with another fingerprint`);
-    this.key = key;
+    super("fingerprint_mismatch", `the key ${show(key)} was used with another fingerprint`, { key });
   }
 }
 

@@ -6,7 +6,7 @@
 import { LIST_COUNT_DEFAULT } from "../protocol/limits.ts";
 import { partOf } from "../protocol/spread.ts";
 import type { AdditionCalls } from "./addition.ts";
-import type { KeyList, ListOptions } from "./locks.ts";
+import type { KeyList } from "./locks.ts";
 import type { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
 import type { What } from "./watch.ts";
@@ -41,10 +41,13 @@ export class Parts<Added extends AdditionCalls> {
   }
 
   /** The pages of all parts make one: the first of all of them are the first of the space. */
-  async list(options: ListOptions): Promise<KeyList> {
-    const pages = await Promise.all(this.#all().map((session) => session.list(options)));
+  async list(
+    pageOf: (session: SessionClient<Added>) => Promise<KeyList>,
+    count: number = LIST_COUNT_DEFAULT,
+  ): Promise<KeyList> {
+    const pages = await Promise.all(this.#all().map(pageOf));
     const all = pages.flatMap(({ keys }) => keys).sort((a, b) => (a.key < b.key ? -1 : 1));
-    const keys = all.slice(0, options.count ?? LIST_COUNT_DEFAULT);
+    const keys = all.slice(0, count);
     const last = keys.at(-1);
     const goesOn = all.length > keys.length || pages.some(({ next }) => next !== undefined);
     return goesOn && last !== undefined ? { keys, next: last.key } : { keys };

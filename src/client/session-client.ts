@@ -1,33 +1,20 @@
 /** Drives the session machine with a socket, a timer and two clocks, and gives its outputs to those who wait for them. */
 
-import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { Asks } from "./access.ts";
 import type { Addition, AdditionCalls, Asked } from "./addition.ts";
 import { awakeClock, CHECK_MS, JUMP_MS, NEVER, type Ports } from "./clock.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { Grant, LockHandle } from "./lock.ts";
-import type {
-  AcquireOptions,
-  Extension,
-  KeyList,
-  KeyStatus,
-  ListOptions,
-  Lock,
-  OnError,
-  ReleaseResult,
-} from "./locks.ts";
+import type { AcquireOptions, Lock, OnError } from "./locks.ts";
 import { followPage } from "./page-life.ts";
 import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
-import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
+import { extensionOf } from "./told.ts";
 import { addressOf } from "./url.ts";
 import { KeyWatch } from "./watch.ts";
-import { Watches } from "./watches.ts";
-
-const CONNECT_TIMEOUT_MS = 10_000;
-const MIN_UPTIME_MS = 5_000;
+import type { Watches, WatchesLink } from "./watches.ts";
 
 /** How long `close` waits for the socket, ms. */
 const CLOSE_MS = 1_000;
@@ -50,7 +37,6 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   readonly ready: Promise<void>;
   /** The calls of what was plugged in. */
   readonly added: Added | undefined;
-  readonly watches: Watches;
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #ports: Ports;
   readonly #now: () => number;
@@ -63,59 +49,35 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   /** When the timer goes off. */
   #timedAt = NEVER;
   #closing: Promise<void> | undefined;
+  #watches: Watches | undefined;
   #unfollow: (() => void) | undefined;
 
   /** `part`: of a space whose keys are spread. */
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
-    const { auth, space, grace = 0, meta, user, signal, onError, reconnect = {} } = options;
+    const { auth, space, signal, onError } = options;
     this.#onStatus = options.onStatus;
     this.#ports = ports;
     this.#now = awakeClock(ports);
     this.#onError = reporter(onError);
-    this.#machine = new SessionMachine(
-      {
-        space,
-        grace,
-        meta,
-        user,
-        requeue: options.requeue,
-        backoff: reconnect,
-        minUptimeMs: reconnect.minUptimeMs ?? MIN_UPTIME_MS,
-        connectTimeoutMs: reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS,
-        random: reconnect.random ?? ports.random,
-      },
-      addition,
-    );
+    this.#machine = new SessionMachine(options, () => ports.random(), addition);
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space ?? "");
     if (part > 0) address.searchParams.set("part", String(part));
-    const afterTurn: Ports["afterTurn"] = (run) => ports.afterTurn(run);
-    this.#socket = new SessionSocket(
-      address.href,
-      { WebSocket: options.WebSocket ?? WebSocket, auth, afterTurn },
-      {
-        opened: (credential) => this.#step((machine, now) => machine.opened(credential, now)),
-        received: (text) => this.#step((machine, now) => machine.received(text, now)),
-        closed: (code) => this.#step((machine, now) => machine.closed(code, now)),
-        onError: this.#onError,
-      },
-    );
+    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, auth, {
+      afterTurn: (run) => ports.afterTurn(run),
+      tell: (event, told) => this.#step((machine, now) => machine[event](told as never, now)),
+      onError: this.#onError,
+    });
     this.added = addition?.calls({
       ports,
       now: this.#now,
       onError: this.#onError,
       onLook: () => this.#step((machine, now) => machine.tick(now)),
-      request: (frame) => this.#request(frame),
+      request: (frame) => this.request(frame),
       wait: (waiting, frame, timeout, give) =>
         this.#wait(waiting, (call, claims) => claims.request(call, frame, timeout), give),
       withdraw: (id) => this.#step((machine, now) => machine.claims(now).withdraw(id)),
-    });
-    this.watches = new Watches({
-      send: (frame) => this.#step((machine) => machine.watch(frame)),
-      later: (run) => ports.timer(WATCH_AGAIN_MS, run, true),
-      self: () => ({ session: this.session, user }),
-      onError: this.#onError,
     });
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
@@ -193,24 +155,25 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
     });
   }
 
-  async extend(key: string, token: string, ttl: number): Promise<Extension> {
-    return extensionOf(await this.#request<Extended>({ t: "extend", key, token, ttl }));
-  }
-
-  async release(key: string, token: string): Promise<ReleaseResult> {
-    return releaseOf(await this.#request<Released>({ t: "release", key, token }));
+  /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
+  request<Told extends Answer>(frame: Asked): Promise<Told> {
+    return this.#call((call, claims) => claims.request(call, frame));
   }
 
   async requestAccess(key: string, asks: Asks | undefined): Promise<void> {
     await this.#call((call, claims) => claims.requestAccess(call, key, asks));
   }
 
-  async status(key: string): Promise<KeyStatus> {
-    return keyStatusOf(await this.#request<StatusFrame>({ t: "status", key }));
-  }
-
-  async list(options: ListOptions): Promise<KeyList> {
-    return keyListOf(await this.#request<ListFrame>({ t: "list", ...options }));
+  /** The watches of the session, which are made with the first. */
+  watches(make: (link: WatchesLink) => Watches): Watches {
+    this.#watches ??= make({
+      connection: () => this.connection,
+      send: (frame) => this.#step((machine) => machine.watch(frame)),
+      later: (run) => this.#ports.timer(WATCH_AGAIN_MS, run, true),
+      self: () => ({ session: this.session, user: this.#machine.user }),
+      onError: this.#onError,
+    });
+    return this.#watches;
   }
 
   close(): Promise<void> {
@@ -223,11 +186,6 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
       }, reject);
     });
     return this.#closing;
-  }
-
-  /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
-  #request<Told extends Answer>(frame: Asked): Promise<Told> {
-    return this.#call((call, claims) => claims.request(call, frame));
   }
 
   #call<Told>(ask: (call: Call, claims: Claims) => void): Promise<Told> {
@@ -249,11 +207,11 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
         await this.#call((call, claims) => claims.release(call, hold));
       },
       handTo: async (session) => {
-        await this.#request({ t: "hand_to", key: hold.key, token: hold.token, session });
+        await this.request({ t: "hand_to", key: hold.key, token: hold.token, session });
       },
       watch: (signal) => {
         const watch = new KeyWatch(hold.key, signal);
-        watch.join(this.watches.start);
+        watch.follow([this]).catch((error: Error) => watch.close(error));
         return watch;
       },
       onError: this.#onError,
@@ -300,9 +258,9 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
       case "lost":
         return this.#grants.get(output.hold)?.lose(output.error);
       case "watched":
-        return this.watches.received(output.told);
+        return this.#watches?.received(output.told);
       case "status":
-        this.watches.connection(output.status);
+        this.#watches?.connection(output.status);
         // The first one is `connected` or `closed`; later ones settle nothing.
         this.#settleReady(output.error);
         if (output.status === "closed") this.#unfollow?.();

@@ -4,7 +4,14 @@
  * before anything else is looked at.
  */
 
-import { CLOSE, FATAL_CLOSE_CODES } from "../protocol/close.ts";
+import {
+  CLOSE_INTERNAL,
+  CLOSE_NORMAL,
+  CLOSE_OVERLOADED,
+  CLOSE_SESSION_ENDED,
+  CLOSE_TOO_MANY,
+  FATAL_CLOSE_CODES,
+} from "../protocol/close.ts";
 import type { ClientFrame } from "../protocol/frames.ts";
 import { PROTOCOL_VERSION } from "../protocol/limits.ts";
 import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
@@ -15,8 +22,13 @@ import { ClaimTable } from "./claim-table.ts";
 import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import type { ConnectionStatus, Output, SessionSettings } from "./session-types.ts";
-import { isOfWatch, type WatchAsk, type WatchTold } from "./watches.ts";
+import { type ConnectionStatus, type Output, type SessionSettings, WATCH_MARK } from "./session-types.ts";
+import type { WatchAsk, WatchTold } from "./watches.ts";
+
+/** A connection counts as a success after this long, ms: one that opens and closes at once is a failure. */
+const MIN_UPTIME_MS = 5_000;
+/** An attempt to connect, from the credential to the welcome, may take this long, ms. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
@@ -24,10 +36,12 @@ type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 type ClaimCall = "acquire" | "cancel" | "extend" | "release" | "request" | "requestAccess" | "withdraw";
 
 /** The server is there, but asks to come back later. */
-const LATER_CODES: ReadonlySet<number> = new Set([CLOSE.overloaded, CLOSE.tooMany, CLOSE.internal]);
+const LATER_CODES: ReadonlySet<number> = new Set([CLOSE_OVERLOADED, CLOSE_TOO_MANY, CLOSE_INTERNAL]);
 
 export class SessionMachine<Call> {
   readonly #settings: SessionSettings;
+  readonly #reconnect: NonNullable<SessionSettings["reconnect"]>;
+  readonly #random: () => number;
   readonly #outputs: Output<Call>[] = [];
   readonly #heartbeat = new Heartbeat();
   readonly #claims: ClaimTable<Call>;
@@ -49,8 +63,11 @@ export class SessionMachine<Call> {
   /** What the server said before it closed. */
   #complaint: string | undefined;
 
-  constructor(settings: SessionSettings, addition?: Addition<AdditionCalls>) {
+  /** `random`: from 0 up to, not including, 1, unless the settings have another. */
+  constructor(settings: SessionSettings, random: () => number, addition?: Addition<AdditionCalls>) {
     this.#settings = settings;
+    this.#reconnect = settings.reconnect ?? {};
+    this.#random = random;
     this.#claims = new ClaimTable(this.#heartbeat, (output) => this.#outputs.push(output), addition);
   }
 
@@ -78,6 +95,11 @@ export class SessionMachine<Call> {
     return this.#session?.session;
   }
 
+  /** Who is behind it. */
+  get user(): string | undefined {
+    return this.#session?.user ?? this.#settings.user;
+  }
+
   /** Over how many parts the keys of the space are spread, once the server has said. */
   get spread(): number {
     return this.#spread;
@@ -100,7 +122,7 @@ export class SessionMachine<Call> {
   opened(auth: string | undefined, now: number): void {
     this.tick(now);
     if (this.#state !== "connecting") return;
-    const { space, grace, meta, user } = this.#settings;
+    const { space, grace = 0, meta, user } = this.#settings;
     const resume = this.#session && { session: this.#session.session, secret: this.#session.secret };
     this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, user, resume });
     this.#state = "greeting";
@@ -136,7 +158,7 @@ export class SessionMachine<Call> {
     if (this.#state === "closed") return;
     this.#claims.loseAll("closed", true);
     if (this.#state === "open") this.#send({ t: "bye" });
-    this.#outputs.push({ kind: "disconnect", code: CLOSE.normal });
+    this.#outputs.push({ kind: "disconnect", code: CLOSE_NORMAL });
     this.#end(new SessionClosedError());
   }
 
@@ -150,7 +172,7 @@ export class SessionMachine<Call> {
     const away = new UnavailableError("away", "the page went away while this waited");
     this.#claims.sessionEnded(this.#settings.requeue === true ? undefined : away);
     if (isGreeted) this.#send({ t: "bye" });
-    this.#outputs.push({ kind: "disconnect", code: CLOSE.normal });
+    this.#outputs.push({ kind: "disconnect", code: CLOSE_NORMAL });
     this.#state = "idle";
     this.#stateUntil = NEVER;
     if (this.#status === "connected") this.#setStatus("reconnecting");
@@ -196,7 +218,7 @@ export class SessionMachine<Call> {
     if (this.#state === "idle") {
       if (now < this.#stateUntil) return;
       this.#state = "connecting";
-      this.#stateUntil = now + this.#settings.connectTimeoutMs;
+      this.#stateUntil = now + (this.#reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS);
       this.#outputs.push({ kind: "connect" });
     } else if (this.#state === "open" && now < this.#heartbeat.deadAt && this.#heartbeat.isLate(now)) {
       this.#probe(now);
@@ -218,7 +240,7 @@ export class SessionMachine<Call> {
 
   /** One frame, or a batch of them. */
   #message(text: string, now: number): void {
-    let message: ServerFrame | readonly ServerFrame[];
+    let message: ServerFrame | ServerFrame[];
     try {
       message = JSON.parse(text) as typeof message;
     } catch (cause) {
@@ -226,8 +248,7 @@ export class SessionMachine<Call> {
       this.#giveUp(now);
       return;
     }
-    if (!isBatch(message)) this.#frame(message, now);
-    else for (const frame of message) this.#frame(frame, now);
+    for (const frame of Array.isArray(message) ? message : [message]) this.#frame(frame, now);
   }
 
   #frame(frame: ServerFrame, now: number): void {
@@ -238,7 +259,7 @@ export class SessionMachine<Call> {
       this.#complaint = frame.detail;
       this.#trouble(errorOf(frame, ""));
     } else if (this.#state === "open" && typeof frame.id === "string") {
-      if (isOfWatch(frame.id)) this.#outputs.push({ kind: "watched", told: frame as WatchTold });
+      if (frame.id.startsWith(WATCH_MARK)) this.#outputs.push({ kind: "watched", told: frame as WatchTold });
       else this.#claims.received(frame);
     }
     this.tick(now);
@@ -264,9 +285,10 @@ export class SessionMachine<Call> {
       this.#end(new SessionClosedError(code, this.#complaint));
       return;
     }
-    const ended = code === CLOSE.sessionEnded;
+    const ended = code === CLOSE_SESSION_ENDED;
     const refused = ended && this.#state === "greeting" && this.#session !== undefined;
-    if (this.#state === "open" && now - this.#openedAt >= this.#settings.minUptimeMs) this.#failures = 0;
+    if (this.#state === "open" && now - this.#openedAt >= (this.#reconnect.minUptimeMs ?? MIN_UPTIME_MS))
+      this.#failures = 0;
     this.#state = "idle";
     if (this.#session === undefined || ended || this.#heartbeat.graceMs === 0) {
       this.#session = undefined;
@@ -283,13 +305,14 @@ export class SessionMachine<Call> {
   }
 
   #delayMs(code: number | undefined): number {
-    const { random, backoff } = this.#settings;
+    const reconnect = this.#reconnect;
+    const random = (reconnect.random ?? this.#random)();
     const toldMs = this.#retryAfterMs;
     this.#retryAfterMs = undefined;
     this.#failures += 1;
     if (toldMs !== undefined) return toldMs;
-    if (code !== undefined && LATER_CODES.has(code)) return laterMs(random(), backoff);
-    return backoffMs(this.#failures - 1, random(), backoff);
+    if (code !== undefined && LATER_CODES.has(code)) return laterMs(random, reconnect);
+    return backoffMs(this.#failures - 1, random, reconnect);
   }
 
   #end(error: SessionClosedError): void {
@@ -311,9 +334,4 @@ export class SessionMachine<Call> {
   #send(frame: ClientFrame): void {
     this.#outputs.push({ kind: "send", text: JSON.stringify(frame) });
   }
-}
-
-/** `Array.isArray` does not know readonly arrays. */
-function isBatch(message: ServerFrame | readonly ServerFrame[]): message is readonly ServerFrame[] {
-  return Array.isArray(message);
 }

@@ -19,15 +19,10 @@ export type WebSocketConstructor = new (url: string, protocols: string[]) => Web
 /** An API key, or what gets one: called for each attempt. */
 export type Auth = string | (() => string | Promise<string>);
 
-interface SocketOptions extends Pick<Ports, "afterTurn"> {
-  readonly WebSocket: WebSocketConstructor;
-  readonly auth: Auth | undefined;
-}
-
-interface SocketEvents {
-  opened(credential: string | undefined): void;
-  received(text: string): void;
-  closed(code: number | undefined): void;
+/** What the socket needs around it. */
+interface Surroundings extends Pick<Ports, "afterTurn"> {
+  /** With what it is `opened` is a credential, what is `received` a text, and what it is `closed` with a code, if they are known. */
+  readonly tell: (event: "opened" | "received" | "closed", told: string | number | undefined) => void;
   readonly onError: OnError;
 }
 
@@ -40,28 +35,26 @@ export class SessionSocket {
   readonly #url: string;
   readonly #WebSocket: WebSocketConstructor;
   readonly #auth: Auth | undefined;
-  readonly #events: SocketEvents;
-  readonly #afterTurn: Ports["afterTurn"];
+  readonly #around: Surroundings;
   #socket: WebSocketLike | undefined;
   #attempt = 0;
   /** Frames that leave together at the end of the turn: a release and the next acquire cost one message. */
   #leaving: string[] = [];
   #leavingChars = 0;
 
-  constructor(url: string, { WebSocket, auth, afterTurn }: SocketOptions, events: SocketEvents) {
-    this.#afterTurn = afterTurn;
+  constructor(url: string, WebSocket: WebSocketConstructor, auth: Auth | undefined, around: Surroundings) {
     this.#url = url;
     this.#WebSocket = WebSocket;
     this.#auth = auth;
-    this.#events = events;
+    this.#around = around;
   }
 
   open(): void {
     this.#attempt += 1;
     const attempt = this.#attempt;
     this.#connect(attempt).catch((error: unknown) => {
-      this.#events.onError(error, { where: "connect" });
-      if (attempt === this.#attempt) this.#events.closed(undefined);
+      this.#around.onError(error, { where: "connect" });
+      if (attempt === this.#attempt) this.#around.tell("closed", undefined);
     });
   }
 
@@ -72,7 +65,7 @@ export class SessionSocket {
       this.#socket?.send(text);
       return;
     }
-    if (this.#leaving.push(text) === 1) this.#afterTurn(() => this.#flush());
+    if (this.#leaving.push(text) === 1) this.#around.afterTurn(() => this.#flush());
     this.#leavingChars += text.length;
     if (this.#leaving.length >= BATCH_FRAMES_MAX || this.#leavingChars >= BATCH_CHARS_MAX) this.#flush();
   }
@@ -105,10 +98,10 @@ export class SessionSocket {
     this.#socket = socket;
     const isCurrent = (): boolean => this.#socket === socket;
     socket.onopen = () => {
-      if (isCurrent()) this.#events.opened(credential);
+      if (isCurrent()) this.#around.tell("opened", credential);
     };
     socket.onmessage = ({ data }: { readonly data: unknown }) => {
-      if (isCurrent()) this.#events.received(String(data));
+      if (isCurrent()) this.#around.tell("received", String(data));
     };
     socket.onclose = ({ code }: { readonly code?: number }) => {
       if (!isCurrent()) return;
@@ -116,7 +109,7 @@ export class SessionSocket {
       // Whoever asked is told that the connection is lost, and asks again on the next one.
       this.#leaving = [];
       this.#leavingChars = 0;
-      this.#events.closed(code);
+      this.#around.tell("closed", code);
     };
     // A close follows every error. Without a handler some implementations throw.
     socket.onerror = () => undefined;

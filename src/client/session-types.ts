@@ -10,28 +10,18 @@ import type {
   StartedFrame,
 } from "../protocol/idempotency-told.ts";
 import type { AccessRequested, Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
-import type { BackoffOptions } from "./backoff.ts";
+import type { ConnectOptions } from "./connect.ts";
 import type { LatchkeyError, LockLostError, LossReason } from "./errors.ts";
 import type { Asks } from "./access.ts";
 import type { AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
 import type { WatchTold } from "./watches.ts";
 
-export interface SessionSettings {
-  readonly space?: string | undefined;
-  /** How long the server shall keep the session without a connection, ms. */
-  readonly grace: number;
-  readonly meta?: unknown;
-  readonly user?: string | undefined;
-  /** Whether waits outlive the page's absence. */
-  readonly requeue?: boolean | undefined;
-  readonly backoff: BackoffOptions;
-  /** A connection counts as a success after this long, ms: one that opens and closes at once is a failure. */
-  readonly minUptimeMs: number;
-  /** An attempt to connect, from the credential to the welcome, may take this long, ms. */
-  readonly connectTimeoutMs: number;
-  readonly random: () => number;
-}
+/** What a session is to be like. */
+export type SessionSettings = Pick<ConnectOptions, "space" | "grace" | "meta" | "user" | "requeue" | "reconnect">;
+
+/** The ids of watches begin so, and no claim's does. */
+export const WATCH_MARK = "~";
 
 /** `connecting` until the first welcome, `connected`, `reconnecting` after a loss, `closed` for good. */
 export type ConnectionStatus = "connecting" | "connected" | "reconnecting" | "closed";

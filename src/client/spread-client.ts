@@ -3,7 +3,8 @@
  * several parts it says so in its first welcome, and a key of another part gets a session there; see `parts.ts`.
  */
 
-import type { Addition, AdditionCalls } from "./addition.ts";
+import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import type { Addition, AdditionCalls, Asked } from "./addition.ts";
 import { awakeClock, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
@@ -20,7 +21,8 @@ import type {
 } from "./locks.ts";
 import type { Parts } from "./parts.ts";
 import { SessionClient } from "./session-client.ts";
-import type { ConnectionStatus } from "./session-types.ts";
+import type { Answer, ConnectionStatus } from "./session-types.ts";
+import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
@@ -79,21 +81,24 @@ export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implement
     return withLock(this, this.#now, keys, work, options);
   }
 
-  extend(key: string, token: string, ttl: number): Promise<Extension> {
-    return this.at(key, (session) => session.extend(key, token, ttl));
+  async extend(key: string, token: string, ttl: number): Promise<Extension> {
+    return extensionOf(await this.#ask<Extended>({ t: "extend", key, token, ttl }));
   }
 
-  release(key: string, token: string): Promise<ReleaseResult> {
-    return this.at(key, (session) => session.release(key, token));
+  async release(key: string, token: string): Promise<ReleaseResult> {
+    return releaseOf(await this.#ask<Released>({ t: "release", key, token }));
   }
 
-  status(key: string): Promise<KeyStatus> {
-    return this.at(key, (session) => session.status(key));
+  async status(key: string): Promise<KeyStatus> {
+    const { t: _t, id: _id, ...told } = await this.#ask<StatusFrame>({ t: "status", key });
+    return keyStatusOf(told);
   }
 
   async list(options: ListOptions = {}): Promise<KeyList> {
-    const own = await this.#first.list(options);
-    return this.#first.spread > 1 ? (await this.#load()).list(options) : own;
+    const pageOf = async (session: SessionClient<Added>): Promise<KeyList> =>
+      keyListOf(await session.request<ListFrame>({ t: "list", ...options }));
+    const own = await pageOf(this.#first);
+    return this.#first.spread > 1 ? (await this.#load()).list(pageOf, options.count) : own;
   }
 
   subscribe(listener: () => void): () => void {
@@ -105,7 +110,10 @@ export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implement
   watch(watched: Watched, { signal }: WatchOptions = {}): Watch {
     const watch = new KeyWatch(watched, signal);
     // Only then it is known whether the space is spread.
-    this.ready.then(() => this.#join(watch)).catch(() => watch.close());
+    this.ready.then(
+      () => this.#tellOf(watch).catch((error: Error) => watch.close(error)),
+      () => watch.close(),
+    );
     return watch;
   }
 
@@ -137,9 +145,12 @@ export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implement
     });
   }
 
-  async #join(watch: KeyWatch): Promise<void> {
-    const sessions = this.#first.spread > 1 ? (await this.#load()).watchedBy(watch.what) : [this.#first];
-    for (const { watches } of sessions) watch.join(watches.start);
+  #ask<Told extends Answer>(frame: Extract<Asked, { key: string }>): Promise<Told> {
+    return this.at(frame.key, (session) => session.request(frame));
+  }
+
+  async #tellOf(watch: KeyWatch): Promise<void> {
+    await watch.follow(this.#first.spread > 1 ? (await this.#load()).watchedBy(watch.what) : [this.#first]);
   }
 
   #load(): Promise<Parts<Added>> {

@@ -11,7 +11,6 @@ export interface Self {
 }
 
 export function keyStateOf(told: StateTold, { session, user }: Self): KeyState {
-  const { position, asks } = told;
   const status = keyStatusOf(told);
   return Object.freeze({
     ...status,
@@ -20,7 +19,5 @@ export function keyStateOf(told: StateTold, { session, user }: Self): KeyState {
       isMe: session !== undefined && holder.session === session,
       isSameUser: user !== undefined && holder.user === user,
     })),
-    ...(position !== undefined && { position }),
-    ...(asks !== undefined && { asks }),
   });
 }

@@ -3,15 +3,9 @@
 import type { HolderTold, KeyTold } from "../protocol/server-frames.ts";
 import type { Extension, Holder, KeyList, KeyStatus, ReleaseResult } from "./locks.ts";
 
-export function keyStatusOf({ key, status, holders, waiting, limit, queue }: KeyTold): KeyStatus {
-  return {
-    key,
-    status,
-    holders: holders.map(holderOf),
-    waiting,
-    ...(limit !== undefined && { limit }),
-    ...(queue && { queue }),
-  };
+/** All but the holders is in the client's words already. */
+export function keyStatusOf({ holders, ...told }: KeyTold): KeyStatus {
+  return { ...told, holders: holders.map(holderOf) };
 }
 
 export function keyListOf({ keys, next }: { readonly keys: readonly KeyTold[]; readonly next?: string }): KeyList {

@@ -1,8 +1,10 @@
-/** Keys that are watched, each as the server told of it last. */
+/**
+ * Keys that are watched, each as the server told of it last. What is here is what a program looks at; how it is told comes from
+ * `watching.ts`, which is loaded with the first watch.
+ */
 
 import { dispose } from "./dispose.ts";
-import type { KeyState as StateTold } from "../protocol/watch-told.ts";
-import { keyStateOf, type Self } from "./told-state.ts";
+import type { SessionClient } from "./session-client.ts";
 import type { KeyState, Watch, Watched, WatchListener } from "./watch-types.ts";
 
 /** What is asked of the server. */
@@ -10,15 +12,12 @@ export type What = { readonly key: string } | { readonly prefix: string };
 
 export class KeyWatch implements Watch {
   readonly what: What;
+  /** Set with its end, when that was not wanted. */
+  error: Error | undefined;
   #states: ReadonlyMap<string, KeyState> = new Map();
-  /** Which session told of a key. */
-  readonly #tellers = new Map<string, object>();
-  /** The sessions whose word is current. */
-  readonly #current = new Set<object>();
-  /** Leaves the sessions. Undefined: the watch is over. */
-  #stops: (() => void)[] | undefined = [];
-  #error: Error | undefined;
+  #isCurrent = false;
   readonly #target = new EventTarget();
+  readonly #over = new AbortController();
 
   constructor(watched: Watched, signal: AbortSignal | undefined) {
     this.what = typeof watched === "string" ? { key: watched } : { prefix: watched.prefix };
@@ -35,7 +34,12 @@ export class KeyWatch implements Watch {
   }
 
   get isCurrent(): boolean {
-    return this.#current.size > 0 && this.#current.size === this.#stops?.length;
+    return this.#isCurrent;
+  }
+
+  /** Aborts when the watch is closed. */
+  get over(): AbortSignal {
+    return this.#over.signal;
   }
 
   addEventListener(type: "change", listener: WatchListener): void {
@@ -54,86 +58,31 @@ export class KeyWatch implements Watch {
   }
 
   async *[Symbol.asyncIterator](): AsyncIterator<KeyState, undefined> {
-    const news = new Map(this.#states);
-    let wake = (): void => undefined;
-    const listener: WatchListener = ({ detail }) => {
-      for (const state of detail) news.set(state.key, state);
-      wake();
-    };
-    this.addEventListener("change", listener);
-    try {
-      while (this.#stops !== undefined || news.size > 0) {
-        for (const [key, state] of news) {
-          news.delete(key);
-          yield state;
-        }
-        if (this.#stops !== undefined) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
-      }
-      if (this.#error !== undefined) throw this.#error;
-    } finally {
-      this.removeEventListener("change", listener);
-    }
+    const { latest } = await import("./watching.ts");
+    yield* latest(this);
+  }
+
+  /** The sessions tell of it from now on. */
+  async follow(sessions: Iterable<Pick<SessionClient, "watches">>): Promise<void> {
+    const { join } = await import("./watching.ts");
+    join(this, sessions);
   }
 
   close(error?: Error): void {
-    const stops = this.#stops;
-    if (stops === undefined) return;
-    this.#stops = undefined;
-    this.#error = error;
-    for (const stop of stops) stop();
-    this.#changed([]);
+    if (this.over.aborted) return;
+    this.error = error;
+    this.#over.abort();
+    this.show(this.#states, false, []);
   }
 
   [dispose](): void {
     this.close();
   }
 
-  // What the sessions do.
-
-  /** `start` begins to tell, and returns what ends it. */
-  join(start: (watch: KeyWatch) => () => void): void {
-    this.#stops?.push(start(this));
-  }
-
-  /** The connection of a session is lost. */
-  away(session: object): void {
-    if (this.#current.delete(session)) this.#changed([]);
-  }
-
-  /** `isFull`: what is not told of is free. */
-  told(session: object, told: readonly StateTold[], isFull: boolean, self: Self): void {
-    const entries = new Map(told.map((entry) => [entry.key, entry]));
-    if (isFull) {
-      for (const [key, teller] of this.#tellers) {
-        if (teller === session && !entries.has(key)) entries.set(key, { key, status: "free", holders: [], waiting: 0 });
-      }
-    }
-    const states = new Map(this.#states);
-    const changed: KeyState[] = [];
-    for (const [key, entry] of entries) {
-      const state = keyStateOf(entry, self);
-      if (JSON.stringify(state) === JSON.stringify(states.get(key))) continue;
-      changed.push(state);
-      const isGone = "prefix" in this.what && state.status === "free" && state.waiting === 0;
-      if (isGone) {
-        states.delete(key);
-        this.#tellers.delete(key);
-      } else {
-        states.set(key, state);
-        this.#tellers.set(key, session);
-      }
-    }
-    const isNews = !this.#current.has(session);
-    this.#current.add(session);
-    if (changed.length > 0) this.#states = states;
-    if (changed.length > 0 || isNews) this.#changed(changed);
-  }
-
-  #changed(detail: readonly KeyState[]): void {
-    this.#target.dispatchEvent(new CustomEvent("change", { detail }));
+  /** From now on it is so. `changed`: the keys that are not as they were. */
+  show(states: ReadonlyMap<string, KeyState>, isCurrent: boolean, changed: readonly KeyState[]): void {
+    this.#states = states;
+    this.#isCurrent = isCurrent;
+    this.#target.dispatchEvent(new CustomEvent("change", { detail: changed }));
   }
 }

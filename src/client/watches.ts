@@ -5,23 +5,18 @@ import type { RefusedFrame } from "../protocol/server-frames.ts";
 import type { StateFrame, UnwatchedFrame } from "../protocol/watch-told.ts";
 import { errorOf, UnavailableError } from "./errors.ts";
 import type { OnError } from "./locks.ts";
-import type { ConnectionStatus } from "./session-types.ts";
+import { type ConnectionStatus, WATCH_MARK } from "./session-types.ts";
 import type { Self } from "./told-state.ts";
-import type { KeyWatch } from "./watch.ts";
+import type { View } from "./watching.ts";
 
 export type WatchAsk = Extract<ClientFrame, { t: "watch" | "unwatch" }>;
 
 /** What the server says with the id of a watch. */
 export type WatchTold = StateFrame | UnwatchedFrame | RefusedFrame;
 
-/** No claim's id begins so. */
-const MARK = "~";
-
-export function isOfWatch(id: string): boolean {
-  return id.startsWith(MARK);
-}
-
-interface WatchesSettings {
+/** What they need of their session. */
+export interface WatchesLink {
+  readonly connection: () => ConnectionStatus;
   /** Nothing comes of it without a connection. */
   send(frame: WatchAsk): void;
   /** Calls `run` a little later. */
@@ -31,43 +26,42 @@ interface WatchesSettings {
 }
 
 export class Watches {
-  readonly #settings: WatchesSettings;
-  readonly #watches = new Map<string, KeyWatch>();
+  readonly #settings: WatchesLink;
+  readonly #views = new Map<string, View>();
   #serial = 0;
-  #isClosed = false;
 
-  constructor(settings: WatchesSettings) {
+  constructor(settings: WatchesLink) {
     this.#settings = settings;
   }
 
   /** Returns what ends it. */
-  readonly start = (watch: KeyWatch): (() => void) => {
-    const id = `${MARK}${++this.#serial}`;
-    this.#watches.set(id, watch);
-    if (this.#isClosed) watch.close();
-    this.#ask(id);
+  start(view: View): () => void {
+    const id = `${WATCH_MARK}${++this.#serial}`;
+    this.#views.set(id, view);
+    view.away(this);
+    if (this.#settings.connection() === "closed") view.watch.close();
+    else this.#ask(id);
     return () => {
-      if (this.#watches.delete(id)) this.#settings.send({ t: "unwatch", id });
+      if (this.#views.delete(id)) this.#settings.send({ t: "unwatch", id });
     };
-  };
+  }
 
   connection(status: ConnectionStatus): void {
-    this.#isClosed = status === "closed";
-    for (const [id, watch] of this.#watches) {
+    for (const [id, view] of this.#views) {
       if (status === "connected") this.#ask(id);
-      else if (status === "closed") watch.close();
-      else watch.away(this);
+      else if (status === "closed") view.watch.close();
+      else view.away(this);
     }
   }
 
   received(told: WatchTold): void {
-    const watch = this.#watches.get(told.id);
-    if (watch === undefined) return;
-    if (told.t === "state") watch.told(this, told.keys, told.full === true, this.#settings.self());
-    else if (told.t === "refused") this.#refused(told, watch);
+    const view = this.#views.get(told.id);
+    if (view === undefined) return;
+    if (told.t === "state") view.told(this, told, this.#settings.self());
+    else if (told.t === "refused") this.#refused(told, view);
   }
 
-  #refused(told: RefusedFrame, watch: KeyWatch): void {
+  #refused(told: RefusedFrame, view: View): void {
     const { id, code } = told;
     // It was asked for again when a new connection had done so already.
     if (code === "request_mismatch") return;
@@ -75,11 +69,11 @@ export class Watches {
     this.#settings.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
     if (error instanceof UnavailableError) this.#settings.later(() => this.#ask(id));
-    else if (this.#watches.delete(id)) watch.close(error);
+    else if (this.#views.delete(id)) view.watch.close(error);
   }
 
   #ask(id: string): void {
-    const watch = this.#watches.get(id);
-    if (watch !== undefined) this.#settings.send({ t: "watch", id, ...watch.what });
+    const view = this.#views.get(id);
+    if (view !== undefined) this.#settings.send({ t: "watch", id, ...view.watch.what });
   }
 }

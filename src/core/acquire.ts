@@ -32,7 +32,7 @@ export function acquire(state: State, command: Acquire): void {
   const latch = live ?? new Latch(command.key, command.limit);
   const isGranted = canGrant(state, latch, command);
   const isTry = command.timeoutMs === 0;
-  if (!isGranted && !isTry && latch.queue.count >= state.limits.waitersPerKeyMax) {
+  if (!isGranted && !isTry && latch.waiting >= state.limits.waitersPerKeyMax) {
     return refuseLimit(state, command, "waiters_per_key");
   }
 
@@ -56,14 +56,14 @@ export function acquire(state: State, command: Acquire): void {
   if (command.timeoutMs !== undefined) state.deadlines.set(claim, state.now + command.timeoutMs);
   state.touch(latch.key);
   state.store(claim);
-  tellQueued(state, claim, latch.queue.count);
+  tellQueued(state, claim, latch.waiting);
 }
 
 /** Nobody overtakes a waiter, so a free place is not enough: the queue must be empty. */
 function canGrant(state: State, latch: Latch, command: Acquire): boolean {
   if (state.isQuarantined) return false;
   if (command.steal === true) return true;
-  return latch.queue.count === 0 && latch.admits(command.mode);
+  return latch.waiting === 0 && latch.admits(command.mode);
 }
 
 function steal(state: State, latch: Latch, command: Acquire): void {
@@ -92,7 +92,7 @@ function repeat(state: State, claim: Claim, command: Acquire): void {
 
 function reenter(state: State, command: Acquire, token: string): void {
   const claim = state.tokens.get(token);
-  if (claim === undefined || claim.asked.key !== command.key) return tellLost(state, command);
+  if (claim === undefined || claim.key !== command.key) return tellLost(state, command);
   if (claim.state === "gone") return tellLost(state, command, claim);
   if (command.nest === true) {
     const before = claim.nested?.find((nest) => nest.request === command.request && nest.from === command.from);
@@ -144,7 +144,7 @@ export function whoDid(state: State, from: string, meta?: string, message?: stri
 }
 
 function tellQueued(state: State, claim: Claim, position: number): void {
-  const { from: to, request, key } = claim.asked;
+  const { from: to, request, key } = claim;
   state.tell({ kind: "queued", to, request, key, ticket: claim.ticket, position });
 }
 

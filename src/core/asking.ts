@@ -42,7 +42,7 @@ export function hand(state: State, command: Hand): void {
   if (heir === undefined) return refuse(state, command, "not_waiting");
   const isAlone = latch.holders.count === 1;
   // A shared heir of a shared holder takes its place among the others, so that no limit is passed.
-  if (state.isQuarantined || (!isAlone && heir.asked.mode === "exclusive")) {
+  if (state.isQuarantined || (!isAlone && heir.mode === "exclusive")) {
     return refuse(state, command, "shared_holders");
   }
   state.end(claim, "released", byOther(state, claim, command.from));

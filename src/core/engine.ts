@@ -105,7 +105,7 @@ export class Engine {
     let holding = 0;
     let requests = 0;
     for (const latch of state.latches.values()) {
-      waiting += latch.queue.count;
+      waiting += latch.waiting;
       holding += latch.holders.count;
     }
     for (const session of state.sessions.values()) requests += session.requests?.size ?? 0;
@@ -191,11 +191,11 @@ function isQuarantineDue(state: State, before: number): boolean {
 /** Every key with waiters, the one whose head came first first. */
 function promoteAll(state: State): void {
   const waited: Latch[] = [];
-  for (const latch of state.latches.values()) if (latch.queue.count > 0) waited.push(latch);
+  for (const latch of state.latches.values()) if (latch.waiting > 0) waited.push(latch);
   waited.sort((a, b) => headTicket(a) - headTicket(b));
   for (const latch of waited) state.promote(latch);
 }
 
 function headTicket(latch: Latch): number {
-  return latch.queue.first?.ticket ?? Number.POSITIVE_INFINITY;
+  return latch.head?.ticket ?? Number.POSITIVE_INFINITY;
 }

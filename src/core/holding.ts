@@ -59,7 +59,7 @@ export function cancel(state: State, command: Cancel): void {
   const claim = state.findRequest(command.from, command.request);
   if (claim === undefined || claim.state === "gone") return;
   const latch = claim.latch as Latch;
-  if (command.forget === true) claim.abandoned = true;
+  if (command.forget === true) claim.abandon();
   state.end(claim, "cancelled");
   state.promote(latch);
 }
@@ -84,11 +84,11 @@ export function isLetGo({ outcome }: Claim): boolean {
 /** The claim of a token, provided that the key is its own: a token of another key is as good as none. */
 export function findToken(state: State, command: Extend | Release | Hand): Claim | undefined {
   const claim = state.tokens.get(command.token);
-  return claim?.asked.key === command.key ? claim : undefined;
+  return claim?.key === command.key ? claim : undefined;
 }
 
 export function byOther(state: State, claim: Claim, from: string): By | undefined {
-  return from === claim.asked.from ? undefined : whoDid(state, from);
+  return from === claim.from ? undefined : whoDid(state, from);
 }
 
 export function tellReleased(state: State, command: Release | Hand, depth: number, already: boolean): void {

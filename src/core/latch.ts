@@ -13,7 +13,8 @@ export class Latch {
   /** Fixed by the first live claim; a key with a limit is a semaphore. */
   readonly limit: number | undefined;
   readonly holders: ClaimList = new ClaimList();
-  readonly queue: ClaimList = new ClaimList();
+  /** Made with the first who waits: most keys are held and let go. */
+  #queue: ClaimList | undefined = undefined;
   /** Those in the queue that ask for the key, in no order; made with the first. */
   asking: Set<Claim> | undefined = undefined;
 
@@ -23,7 +24,21 @@ export class Latch {
   }
 
   get isFree(): boolean {
-    return this.holders.count === 0 && this.queue.count === 0;
+    return this.holders.count === 0 && this.waiting === 0;
+  }
+
+  /** How many wait. */
+  get waiting(): number {
+    return this.#queue?.count ?? 0;
+  }
+
+  /** Who is next. */
+  get head(): Claim | undefined {
+    return this.#queue?.first;
+  }
+
+  get queue(): Iterable<Claim> {
+    return this.#queue ?? [];
   }
 
   /** What a claim in the queue asks from now on, or that it asks no longer. */
@@ -35,13 +50,13 @@ export class Latch {
 
   /** A claim comes to the end of the queue. */
   enqueue(claim: Claim): void {
-    this.queue.add(claim);
+    (this.#queue ??= new ClaimList()).add(claim);
     if (claim.ask !== undefined) this.ask(claim, claim.ask);
   }
 
   /** A claim leaves the queue, and what it asks is gone with that. */
   dequeue(claim: Claim): void {
-    this.queue.remove(claim);
+    this.#queue?.remove(claim);
     if (claim.ask !== undefined) this.ask(claim, undefined);
   }
 
@@ -49,7 +64,7 @@ export class Latch {
   admits(mode: Mode): boolean {
     const holder = this.holders.first;
     if (holder === undefined) return true;
-    if (mode === "exclusive" || holder.asked.mode === "exclusive") return false;
+    if (mode === "exclusive" || holder.mode === "exclusive") return false;
     return this.limit === undefined || this.holders.count < this.limit;
   }
 }

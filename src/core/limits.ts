@@ -36,6 +36,7 @@ export const MEMORY_MS = 60_000;
 
 /** Of each key in a list that tells who waits, the first so many. */
 export const QUEUE_TOLD_MAX = 100;
+
 /** So many of those who ask for a key are told of. */
 export const ASKS_TOLD_MAX = 100;
 

@@ -45,7 +45,7 @@ function statusOf(latch: Latch, of: ReadonlySet<string>): KeyStatus {
   return {
     key: latch.key,
     holders,
-    waiting: latch.queue.count,
+    waiting: latch.waiting,
     ...(latch.limit === undefined ? undefined : { limit: latch.limit }),
     ...(latch.asking === undefined ? undefined : { asks: asksOf(latch.asking) }),
     ...(places.length === 0 ? undefined : { places }),
@@ -54,9 +54,9 @@ function statusOf(latch: Latch, of: ReadonlySet<string>): KeyStatus {
 
 function queueOf(latch: Latch): Waiting[] {
   const told: Waiting[] = [];
-  for (const { session, asked } of latch.queue) {
+  for (const { session, mode } of latch.queue) {
     if (told.length === QUEUE_TOLD_MAX) break;
-    told.push({ ...(session === undefined ? undefined : { session }), mode: asked.mode });
+    told.push({ ...(session === undefined ? undefined : { session }), mode });
   }
   return told;
 }
@@ -77,7 +77,7 @@ function placesOf(latch: Latch, of: ReadonlySet<string>): Place[] {
 function holderOf(claim: Claim): Holder {
   return {
     ...whoOf(claim),
-    mode: claim.asked.mode,
+    mode: claim.mode,
     fence: claim.fence,
     since: claim.grantedAt,
     ...(claim.slot === -1 ? undefined : { expiresAt: claim.deadline }),
@@ -104,7 +104,7 @@ function whoOf({ owner }: Claim): Pick<Holder, "session" | "user"> | undefined {
   return owner.user === undefined ? { session: owner.id } : { session: owner.id, user: owner.user };
 }
 
-function metaMember({ asked, owner }: Claim): { meta: string } | undefined {
-  const meta = asked.meta ?? owner?.meta;
+function metaMember(claim: Claim): { meta: string } | undefined {
+  const meta = claim.meta ?? claim.owner?.meta;
   return meta === undefined ? undefined : { meta };
 }

@@ -31,8 +31,8 @@ function claimOf(state: State, record: ClaimRecord): Claim {
 
 function enter(state: State, claim: Claim): void {
   state.serial = Math.max(state.serial, claim.ticket, claim.fence);
-  if (claim.wasGranted) state.tokens.set(claim.asked.newToken, claim);
-  const isFindable = claim.owner !== undefined || !claim.asked.session;
+  if (claim.wasGranted) state.tokens.set(claim.token, claim);
+  const isFindable = claim.owner !== undefined || !claim.isOfSession;
   if (isFindable && !claim.abandoned) state.enterRequest(claim);
   if (claim.state === "gone") {
     state.remembered.restore(claim);
@@ -45,7 +45,7 @@ function enter(state: State, claim: Claim): void {
 }
 
 function latchOf(state: State, claim: Claim): Latch {
-  const { key, limit } = claim.asked;
+  const { key, limit } = claim;
   let latch = state.latches.get(key);
   if (latch === undefined) {
     latch = new Latch(key, limit);

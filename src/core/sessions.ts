@@ -91,7 +91,7 @@ function endSession(
   }
   for (const claim of claims) {
     if (claim.state !== "holding") continue;
-    if (claim.asked.keep === true && why.reason !== "revoked") detach(state, claim);
+    if (claim.isKept && why.reason !== "revoked") detach(state, claim);
     else endTouching(state, claim, holding, touched, by);
   }
   for (const claim of claimsOf(session)) {
@@ -114,8 +114,8 @@ function endTouching(state: State, claim: Claim, outcome: Outcome, touched: Set<
 function detach(state: State, claim: Claim): void {
   state.forgetRequest(claim);
   state.countLive(claim, -1);
-  claim.owner = undefined;
-  state.touch(claim.asked.key);
+  claim.detach();
+  state.touch(claim.key);
   state.store(claim);
 }
 
@@ -128,12 +128,11 @@ function claimsOf(session: Session): readonly Claim[] {
 }
 
 function snapshotOf(claim: Claim): ClaimSnapshot {
-  const { ticket, state, outcome } = claim;
-  const { request, key, mode } = claim.asked;
+  const { ticket, request, key, mode, state, outcome } = claim;
   const common = { request, key, state, mode, ticket };
   if (state === "waiting") return { ...common, position: positionOf(claim) };
   if (state === "gone") return outcome === undefined ? common : { ...common, outcome };
-  const held = { ...common, token: claim.asked.newToken, fence: claim.fence, depth: claim.depth };
+  const held = { ...common, token: claim.token, fence: claim.fence, depth: claim.depth };
   const { ttlMs } = claim;
   return ttlMs === undefined ? held : { ...held, ttlMs, expiresAt: claim.deadline };
 }

@@ -72,8 +72,7 @@ export class State {
 
   /** Makes a claim findable by its request. */
   enterRequest(claim: Claim): void {
-    const { from, request } = claim.asked;
-    const { owner } = claim;
+    const { from, request, owner } = claim;
     let requests = owner === undefined ? this.scopes.get(from) : owner.requests;
     if (requests === undefined) {
       requests = new Map();
@@ -84,7 +83,7 @@ export class State {
   }
 
   forgetRequest(claim: Claim): void {
-    const { from, request } = claim.asked;
+    const { from, request } = claim;
     const requests = claim.owner?.requests ?? this.scopes.get(from);
     if (requests?.get(request) !== claim) return;
     requests.delete(request);
@@ -93,7 +92,7 @@ export class State {
 
   countLive(claim: Claim, change: 1 | -1): void {
     if (claim.owner !== undefined) claim.owner.liveCount += change;
-    else if (!claim.asked.session) this.callerLiveCount += change;
+    else if (!claim.isOfSession) this.callerLiveCount += change;
   }
 
   grantWaiting(claim: Claim): void {
@@ -106,15 +105,13 @@ export class State {
     const latch = claim.latch as Latch;
     claim.move("grant");
     latch.holders.add(claim);
-    claim.fence = this.nextSerial();
-    claim.grantedAt = this.now;
-    claim.depth = 1;
+    claim.granted(this.nextSerial(), this.now);
     const { ttlMs } = claim;
     this.deadlines.set(claim, ttlMs === undefined ? Number.POSITIVE_INFINITY : this.now + ttlMs);
-    this.tokens.set(claim.asked.newToken, claim);
+    this.tokens.set(claim.token, claim);
     this.touch(latch.key);
     this.store(claim);
-    this.tellGranted(claim, claim.asked, false, 1);
+    this.tellGranted(claim, claim, false, 1);
   }
 
   /** Answers an acquire with the claim that holds. `address` differs from the claim's own on re-entry. */
@@ -128,11 +125,11 @@ export class State {
       kind: "granted",
       to: address.from,
       request: address.request,
-      key: claim.asked.key,
-      token: claim.asked.newToken,
+      key: claim.key,
+      token: claim.token,
       fence: claim.fence,
       ticket: claim.ticket,
-      mode: claim.asked.mode,
+      mode: claim.mode,
       reentrant,
       depth,
     } as const;
@@ -147,7 +144,6 @@ export class State {
     if (held) latch.holders.remove(claim);
     else latch.dequeue(claim);
     claim.move(outcome);
-    claim.outcome = outcome;
     claim.by = by;
     claim.latch = undefined;
     this.touch(latch.key);
@@ -155,9 +151,9 @@ export class State {
     this.countLive(claim, -1);
     const ended = {
       kind: "ended",
-      to: claim.asked.from,
-      request: claim.asked.request,
-      key: claim.asked.key,
+      to: claim.from,
+      request: claim.request,
+      key: claim.key,
       outcome,
       held,
     } as const;
@@ -168,7 +164,7 @@ export class State {
   /** Takes the ended claim out of every table. */
   forget(claim: Claim): void {
     this.remembered.remove(claim);
-    if (claim.wasGranted) this.tokens.delete(claim.asked.newToken);
+    if (claim.wasGranted) this.tokens.delete(claim.token);
     this.forgetRequest(claim);
     this.#unstore(claim);
   }
@@ -178,10 +174,10 @@ export class State {
    * even when a late timer lets its predecessor's end show up in the same step: whoever asked has given up.
    */
   promote(latch: Latch): void {
-    for (let head = latch.queue.first; head !== undefined; head = latch.queue.first) {
+    for (let head = latch.head; head !== undefined; head = latch.head) {
       if (head.deadline < this.now) this.end(head, "timed_out");
       else if (head.owner !== undefined && head.owner.deadline < this.now) this.end(head, "dropped");
-      else if (!this.isQuarantined && latch.admits(head.asked.mode)) {
+      else if (!this.isQuarantined && latch.admits(head.mode)) {
         this.grantWaiting(head);
       } else break;
     }
@@ -215,7 +211,7 @@ export class State {
     if (this.persistAll) return true;
     const { owner } = claim;
     if (owner !== undefined && owner.graceMs > 0) return true;
-    return claim.state === "holding" && (owner === undefined || claim.asked.keep === true);
+    return claim.state === "holding" && (owner === undefined || claim.isKept);
   }
 
   #unstore(claim: Claim): void {

@@ -5,7 +5,6 @@
 
 import type { Command } from "../core/index.ts";
 import type { SharedSpace, SharedSpaceParts } from "../host/fleet-port.ts";
-import type { Hear } from "../host/lock-port.ts";
 import type { Timed } from "../host/timers.ts";
 import { CALL_MAX_MS } from "./connector.ts";
 import { FleetError } from "./error.ts";
@@ -119,9 +118,7 @@ export class FleetSpace implements SharedSpace, Timed {
     return undefined;
   }
 
-  watch(hear: Hear): () => void {
-    return this.#touches.watch(hear);
-  }
+  readonly watch: SharedSpace["watch"] = (hear) => this.#touches.watch(hear);
 
   /** Redis published something for this process. */
   heard({ letter }: Wake): void {
@@ -207,8 +204,8 @@ export class FleetSpace implements SharedSpace, Timed {
   #head(): Omit<FleetCall, "batch" | "commands"> {
     const { channel, settings } = this.#options;
     const join = !this.#isKnown ? { join: { channel } } : undefined;
-    const watch = this.#touches.isWatched ? { watch: true as const } : undefined;
-    return { space: this.name, process: this.#process, read: this.#mailbox.read, settings, ...join, ...watch };
+    const { head } = this.#touches;
+    return { space: this.name, process: this.#process, read: this.#mailbox.read, settings, ...join, ...head };
   }
 
   #answered(batch: Batch, sent: Moment, answer: FleetAnswer): void {

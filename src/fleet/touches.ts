@@ -27,8 +27,9 @@ export class Touches {
     this.#onError = onError;
   }
 
-  get isWatched(): boolean {
-    return this.#hear !== undefined;
+  /** What each call says. */
+  get head(): { readonly watch?: true } {
+    return this.#hear === undefined ? {} : { watch: true };
   }
 
   watch(hear: Hear): () => void {
@@ -57,7 +58,7 @@ export class Touches {
 
   /** An answer told how many there were up to it. */
   told(number: number, now: number): void {
-    if (!this.isWatched) return;
+    if (this.#hear === undefined) return;
     this.#toldLast = number;
     this.#last ??= Math.max(number, this.#heardLast);
     if (number > this.#last && this.at === Number.POSITIVE_INFINITY) this.at = now + PUBLISH_LATE_MS;

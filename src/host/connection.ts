@@ -41,7 +41,7 @@ export class Connection implements SessionLine, Timed {
   readonly #parts: HostParts;
   readonly #options: ConnectionOptions;
   readonly #rate: Bucket;
-  readonly #outlet: Outlet;
+  readonly outlet: Outlet;
   #phase: Phase = "connecting";
   #session: Session | undefined;
   readonly #heartbeat: Heartbeat;
@@ -56,7 +56,7 @@ export class Connection implements SessionLine, Timed {
     this.#parts = parts;
     this.#options = options;
     this.#rate = new Bucket(parts.settings.ratePerSecond, now);
-    this.#outlet = new Outlet(socket, parts, (reason) => this.#end(CLOSE.overloaded, reason));
+    this.outlet = new Outlet(socket, parts, (reason) => this.#end(CLOSE.overloaded, reason));
     this.#heartbeat = new Heartbeat(socket, parts, now);
     this.order = parts.timers.nextOrder();
     this.#helloBy = options.memory?.helloBy ?? now + parts.settings.helloTimeoutMs;
@@ -64,7 +64,7 @@ export class Connection implements SessionLine, Timed {
       this.#goOn(options.memory, options.memory.session);
     } else {
       parts.timers.set(this, this.#helloBy);
-      this.#remember();
+      this.remember();
     }
   }
 
@@ -84,9 +84,9 @@ export class Connection implements SessionLine, Timed {
       this.#endSilent();
       return;
     }
-    if (this.#heartbeat.heard(now)) this.#remember();
+    if (this.#heartbeat.heard(now)) this.remember();
     if (text === PONG && this.#phase !== "connecting") {
-      if (this.#isWithinRate(now) && this.#mayVouch(now)) this.#outlet.sendBare(ACK);
+      if (this.#isWithinRate(now) && this.#mayVouch(now)) this.outlet.sendBare(ACK);
     } else if (isFrameTooBig(text)) {
       this.#fail({
         close: CLOSE.frameTooBig,
@@ -112,7 +112,7 @@ export class Connection implements SessionLine, Timed {
   }
 
   drain(retryAfterMs: number): void {
-    this.#outlet.send({ t: "draining", retry_after_ms: retryAfterMs });
+    this.outlet.send({ t: "draining", retry_after_ms: retryAfterMs });
     this.#end(CLOSE.draining, "draining");
   }
 
@@ -128,15 +128,15 @@ export class Connection implements SessionLine, Timed {
     }
     if (now >= this.#heartbeat.pingAt) {
       this.#heartbeat.pinged(now);
-      this.#outlet.sendBare(PING);
-      this.#remember();
+      this.outlet.sendBare(PING);
+      this.remember();
     }
     this.#watch();
   }
 
   opened(effect: Parameters<SessionLine["opened"]>[0]): void {
     if (this.#session === undefined) return;
-    this.#outlet.send(this.#session.welcome(effect));
+    this.outlet.send(this.#session.welcome(effect));
     this.#heartbeat.begin(this.#parts.clock.now(), this.#options.hasHeartbeat);
     this.#watch();
     // What arrives while these are served is put behind them.
@@ -145,7 +145,7 @@ export class Connection implements SessionLine, Timed {
     }
     this.#early = [];
     if (this.#phase === "entering") this.#phase = "open";
-    this.#remember();
+    this.remember();
   }
 
   refused(effect: Parameters<SessionLine["refused"]>[0]): void {
@@ -157,7 +157,7 @@ export class Connection implements SessionLine, Timed {
     // Whoever has said good-bye is told only that the session is over.
     if (this.#phase === "leaving") return;
     const frame = this.#session?.tell(effect);
-    if (frame !== undefined) this.#outlet.send(frame);
+    if (frame !== undefined) this.outlet.send(frame);
   }
 
   ended(effect: Parameters<SessionLine["ended"]>[0]): void {
@@ -184,7 +184,7 @@ export class Connection implements SessionLine, Timed {
     for (const frame of frames) {
       if (this.#phase === "closed" || !this.#isWithinRate(now)) return;
       this.#frame(frame);
-      if (frames.length > 1) this.#parts.departures.next(this.#outlet);
+      if (frames.length > 1) this.#parts.departures.next(this.outlet);
     }
   }
 
@@ -253,7 +253,7 @@ export class Connection implements SessionLine, Timed {
     const { session: id, secret } = hello.resume ?? { session: mint.token(), secret: mint.token() };
     const graceMs = Math.min(hello.grace ?? 0, settings.graceMaxMs);
     const { hasHeartbeat } = this.#options;
-    this.#session = this.#newSession({ id, secret, space, credential, hasHeartbeat }, graceMs, board);
+    this.#session = new Session({ id, secret, space, credential, hasHeartbeat }, graceMs, board, this.#parts, this);
     if (hello.resume === undefined) {
       const meta = hello.meta === undefined ? undefined : { meta: JSON.stringify(hello.meta) };
       const userMember = user === undefined ? undefined : { user };
@@ -263,26 +263,18 @@ export class Connection implements SessionLine, Timed {
     }
   }
 
-  #newSession(facts: SessionFacts, graceMs: number, board: Switchboard): Session {
-    return new Session(facts, graceMs, board, this.#parts, {
-      send: (frame) => this.#outlet.send(frame),
-      sendText: (text) => this.#outlet.sendText(text),
-      changed: () => this.#remember(),
-    });
-  }
-
   #serve(frame: ClientFrame | BadFrame): void {
     if (frame.t === undefined) {
       const { id, code, detail } = frame;
-      this.#outlet.send(id === undefined ? { t: "error", code, detail } : refusedFrame(id, code, detail));
+      this.outlet.send(id === undefined ? { t: "error", code, detail } : refusedFrame(id, code, detail));
     } else if (frame.t === "hello") {
-      this.#outlet.send({ t: "error", code: "bad_request", detail: "hello was said before" });
+      this.outlet.send({ t: "error", code: "bad_request", detail: "hello was said before" });
     } else if (frame.t === "bye") {
       this.#phase = "leaving";
       this.#session?.bye();
     } else {
       const answer = this.#session?.ask(frame);
-      if (answer !== undefined) this.#outlet.send(answer);
+      if (answer !== undefined) this.outlet.send(answer);
     }
   }
 
@@ -292,7 +284,7 @@ export class Connection implements SessionLine, Timed {
 
   /** Ends for a reason that the client should know. */
   #fail({ close, code, detail }: Ending): void {
-    this.#outlet.send({ t: "error", code, detail });
+    this.outlet.send({ t: "error", code, detail });
     this.#end(close, code);
   }
 
@@ -301,10 +293,10 @@ export class Connection implements SessionLine, Timed {
    * may never come. Undefined: the socket is closed already.
    */
   #end(code: CloseCode | undefined, reason: string): void {
-    if (code !== undefined) this.#outlet.depart();
+    if (code !== undefined) this.outlet.depart();
     if (this.#phase === "closed") return;
     this.#phase = "closed";
-    this.#outlet.shut();
+    this.outlet.shut();
     this.#parts.timers.set(this, Number.POSITIVE_INFINITY);
     this.#options.onClosed(this);
     this.socket.remember?.(undefined);
@@ -330,7 +322,7 @@ export class Connection implements SessionLine, Timed {
   #goOn(memory: ConnectionMemory, facts: SessionFacts): void {
     const board = this.#parts.board(facts.space);
     if (board === undefined) throw new Error("a connection goes on in a space that cannot be opened");
-    this.#session = this.#newSession(facts, memory.graceMs, board);
+    this.#session = new Session(facts, memory.graceMs, board, this.#parts, this);
     this.#phase = "open";
     this.#heartbeat.goOn(memory, facts.hasHeartbeat);
     board.sessions.seat(this, facts.id);
@@ -338,7 +330,8 @@ export class Connection implements SessionLine, Timed {
     this.#watch();
   }
 
-  #remember(): void {
+  /** For what must outlive the program's memory. */
+  remember(): void {
     if (this.socket.remember === undefined || this.#phase === "closed") return;
     const { shown, space } = this.#options;
     const session = this.#phase === "open" ? this.#session : undefined;

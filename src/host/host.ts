@@ -6,6 +6,7 @@ import { SUBPROTOCOL } from "../protocol/limits.ts";
 import { isSpace } from "../protocol/names.ts";
 import { draining } from "./answers.ts";
 import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
+import { returnAfterMs } from "./comeback.ts";
 import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
 import { Departures } from "./departures.ts";
@@ -48,10 +49,6 @@ export interface OpenedOptions {
   /** False: no heartbeat, for sockets within the process, which cannot vanish without a close. In a fleet all have one: the process itself may be given up. */
   readonly liveness?: boolean;
 }
-
-/** Clients come back within this time after a drain, each at its own moment. */
-const RETURN_WITHIN_MS = 5000;
-const RETURN_AFTER_MS = 250;
 
 /** Records that have expired are deleted in groups: the store may have to look at every record for it. */
 const SWEEP_EVERY_MS = 10 * 60_000;
@@ -349,8 +346,4 @@ export class Host {
     if (this.#failedSpace !== undefined) this.#board(this.#failedSpace)?.port.submit({ kind: "tick" });
     return this.#failedSpace === undefined;
   }
-}
-
-function returnAfterMs(): number {
-  return RETURN_AFTER_MS + Math.floor(Math.random() * (RETURN_WITHIN_MS - RETURN_AFTER_MS));
 }

@@ -91,7 +91,9 @@ function createRouter(parts: HostParts, options: HttpOptions, gate: Gate): Route
   for (const [path, allow] of Object.entries(METHODS)) {
     router.all(path, () => problem("method_not_allowed", `use ${allow}`, {}, { allow }));
   }
-  router.notFound(() => problem("not_found", "there is nothing at this path"));
+  router.notFound(
+    async ({ req }) => (await parts.settings.pages(req.raw)) ?? problem("not_found", "there is nothing at this path"),
+  );
   router.onError((error) => {
     parts.onError(error, { where: "http" });
     return internal();

@@ -56,6 +56,17 @@ export function call(
   };
 }
 
+/** A stream of server-sent events, each with a key as its data. */
+export function events(summary: string): object {
+  return {
+    summary,
+    responses: {
+      "200": { description: "Events: `state`, with a Key as data", content: { "text/event-stream": { schema: text } } },
+      default: { description: "What went wrong", content: content("Problem", "application/problem+json") },
+    },
+  };
+}
+
 export function plain(summary: string, status = "200"): object {
   return { summary, responses: { [status]: { description: summary } } };
 }

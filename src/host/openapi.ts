@@ -20,6 +20,7 @@ import {
   body,
   call,
   constant,
+  events,
   flag,
   parameter,
   plain,
@@ -86,7 +87,7 @@ const schemas = {
     },
     ["key", "status", "holders", "waiting"],
   ),
-  Holder: answer({ session: text, mode, fence: whole, since: whole, expires_in: whole, meta: anything }, [
+  Holder: answer({ session: text, user: text, mode, fence: whole, since: whole, expires_in: whole, meta: anything }, [
     "mode",
     "fence",
     "since",
@@ -158,6 +159,14 @@ export const openApi = {
       get: call("The keys in use", "KeyList"),
     },
     ...idempotencyPaths([key, space], idempotencyKey),
+    "/v1/latch/{key}/events": {
+      parameters: [key, space],
+      get: events("Who holds the key and how many wait, now and whenever that changes"),
+    },
+    "/v1/events": {
+      parameters: [space, parameter("prefix", "query", text)],
+      get: events("The same of all keys with the prefix"),
+    },
     "/v1/session/{session}": {
       parameters: [parameter("session", "path", text), space],
       delete: call("Revoke a session with all its claims", "Revoked", "RevokeBody"),

@@ -22,8 +22,12 @@ export interface SessionFacts {
   readonly hasHeartbeat: boolean;
 }
 
-/** Where the session is told what comes by itself. */
-export type Line = Pick<Listener, "send" | "sendText" | "changed">;
+/** The connection that speaks for the session. */
+interface Line {
+  readonly outlet: Listener["outlet"];
+  /** What is kept of the session is another than before. */
+  remember(): void;
+}
 
 export class Session {
   readonly facts: SessionFacts;
@@ -49,7 +53,7 @@ export class Session {
 
   welcome(effect: Extract<Effect, { kind: "opened" | "resumed" }>): Welcome {
     const { settings, store, wire } = this.#parts;
-    const { id, secret, space, hasHeartbeat } = this.facts;
+    const { id, secret, space, hasHeartbeat, credential } = this.facts;
     if (effect.kind === "resumed") {
       this.graceMs = effect.graceMs;
       this.#isOlder = true;
@@ -65,6 +69,7 @@ export class Session {
       ping: hasHeartbeat ? settings.heartbeatMs : 0,
       deadline: hasHeartbeat ? settings.deadlineMs : 0,
       grace: this.graceMs,
+      ...(credential.user === undefined ? undefined : { user: credential.user }),
       ...this.#parts.share,
     } as const;
     if (effect.kind === "opened") return { ...welcome, resumed: false };
@@ -128,8 +133,9 @@ export class Session {
 
   #watching(): SessionWatches {
     this.#watches ??= new SessionWatches(this.#parts, this.board.watches, {
-      ...this.#line,
       session: this.facts.id,
+      outlet: this.#line.outlet,
+      onChanged: () => this.#line.remember(),
       mayWait: () => this.#isOlder || (this.#queuedAt?.size ?? 0) > 0,
     });
     return this.#watches;

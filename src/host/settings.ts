@@ -67,7 +67,15 @@ export interface HostSettings {
   readonly loopbackHostsOnly: boolean;
   /** What is stored: what outlives its connection, or everything (where memory can vanish while sockets live). */
   readonly persist: "outliving" | "all";
+  /**
+   * Pages of your own beside the locks, from the same origin: asked for every path at which Latchkey has nothing, behind the
+   * checks of Host and Origin. Undefined for what is none of them either: 404. Where Latchkey is embedded it is asked for its
+   * own paths only, and the program around it has the pages.
+   */
+  readonly pages: Pages;
 }
+
+export type Pages = (request: Request) => Response | Promise<Response> | undefined;
 
 /** What a caller gives: whatever is absent or undefined takes its default. */
 export type HostChoices = { readonly [Name in keyof HostSettings]?: HostSettings[Name] | undefined };
@@ -90,6 +98,7 @@ const DEFAULTS: HostSettings = {
   ratePerSecond: 20_000,
   loopbackHostsOnly: true,
   persist: "outliving",
+  pages: () => undefined,
 };
 
 /** Fills in the defaults. Throws a RangeError for what cannot work: it is told at the start, not at the first request. */

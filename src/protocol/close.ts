@@ -1,19 +1,32 @@
+// One by one for the client, whose bundle has no room for names that it does not use.
+export const CLOSE_NORMAL = 1000;
+export const CLOSE_OVERLOADED = 1013;
+export const CLOSE_SESSION_ENDED = 4410;
+export const CLOSE_TOO_MANY = 4429;
+export const CLOSE_INTERNAL = 4500;
+const BAD_FRAME = 4400;
+const UNAUTHENTICATED = 4401;
+const FORBIDDEN = 4403;
+const TAKEN_OVER = 4409;
+const FRAME_TOO_BIG = 4413;
+const VERSION = 4426;
+
 /** Why a socket was closed, as WebSocket close codes. 44xx follow the HTTP status they resemble. */
 export const CLOSE = {
-  normal: 1000,
+  normal: CLOSE_NORMAL,
   goingAway: 1001,
   draining: 1012,
-  overloaded: 1013,
-  badFrame: 4400,
-  unauthenticated: 4401,
-  forbidden: 4403,
+  overloaded: CLOSE_OVERLOADED,
+  badFrame: BAD_FRAME,
+  unauthenticated: UNAUTHENTICATED,
+  forbidden: FORBIDDEN,
   helloTimeout: 4408,
-  takenOver: 4409,
-  sessionEnded: 4410,
-  frameTooBig: 4413,
-  protocolVersion: 4426,
-  tooMany: 4429,
-  internal: 4500,
+  takenOver: TAKEN_OVER,
+  sessionEnded: CLOSE_SESSION_ENDED,
+  frameTooBig: FRAME_TOO_BIG,
+  protocolVersion: VERSION,
+  tooMany: CLOSE_TOO_MANY,
+  internal: CLOSE_INTERNAL,
 } as const;
 
 export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
@@ -25,10 +38,10 @@ export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
 export const FATAL_CLOSE_CODES: ReadonlySet<number> = new Set([
   // A frame far past the limit: the runtime stops reading and closes by itself, in the words of RFC 6455.
   1009,
-  CLOSE.badFrame,
-  CLOSE.unauthenticated,
-  CLOSE.forbidden,
-  CLOSE.takenOver,
-  CLOSE.frameTooBig,
-  CLOSE.protocolVersion,
+  BAD_FRAME,
+  UNAUTHENTICATED,
+  FORBIDDEN,
+  TAKEN_OVER,
+  FRAME_TOO_BIG,
+  VERSION,
 ]);

@@ -24,6 +24,8 @@ export interface Welcome {
   readonly deadline: number;
   /** What was granted of the grace asked for, ms. */
   readonly grace: number;
+  /** Who is behind the session, where its API key says that. */
+  readonly user?: string;
   /** Set where the keys of the space are spread over so many parts: this connection is for the keys of one. See `partOf`. */
   readonly spread?: number;
   readonly part?: number;

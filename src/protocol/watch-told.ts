@@ -21,14 +21,15 @@ export interface AskShown {
 }
 
 /**
- * The latest state of keys, never each step to it. `full`: the first, of all that is watched; where that are many keys more
- * follow. After it only keys that changed come; one that is gone from a prefix comes once more, as free.
+ * The latest state of keys, never each step to it. `full`: the first, of all that is watched; where that are many keys `more`
+ * frames of it follow. After it only keys that changed come; one that is gone from a prefix comes once more, as free.
  */
 export interface StateFrame {
   readonly t: "state";
   readonly id: string;
   readonly keys: readonly KeyState[];
   readonly full?: true;
+  readonly more?: true;
 }
 
 export interface UnwatchedFrame {

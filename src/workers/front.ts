@@ -11,6 +11,7 @@ import { SPACE_DEFAULT } from "../protocol/names.ts";
 import { partOf } from "../protocol/spread.ts";
 import { bridge } from "./bridge.ts";
 import { deliver } from "./delivery.ts";
+import { mergeEvents } from "./events.ts";
 import { type LatchkeyEnv, type LockObject, nameOf, UNCONFIRMED } from "./objects.ts";
 import type { UpgradeResponse, WorkerSocket } from "./platform.ts";
 import { readSettings } from "./settings.ts";
@@ -56,6 +57,9 @@ export class Front {
     if (space instanceof Response) return space;
     const merge = this.#spread > 1 ? mergeFor(request.method, path) : undefined;
     if (merge !== undefined) return this.#askAll(inSpace(request, space), space, merge);
+    if (this.#spread > 1 && request.method === "GET" && path === "/v1/events") {
+      return mergeEvents(await Promise.all(this.parts(space).map((object) => object.fetch(inSpace(request, space)))));
+    }
     const object = this.object(space, path);
     const response = await object.fetch(inSpace(request, space));
     const unconfirmed = response.headers.get(UNCONFIRMED);

@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { renderToString } from "react-dom/server";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Client, connect } from "../../src/client/index.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type Client, connect, type Contended } from "../../src/client/index.ts";
 import { chromium, firefox } from "./support/browser.ts";
 import type { ReactCalls } from "./support/react-calls.ts";
 import { application, type Part, type View } from "./support/react-view.ts";
@@ -206,6 +208,38 @@ async function acquires(): Promise<number> {
 }
 
 const PATIENCE = { timeout: 10_000, interval: 20 };
+
+inBrowser(chromium, (browser) => {
+  test("the example in the README waits, asks, and is handed the lock", async () => {
+    const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+    const code = /<!-- run: react -->\n```tsx\n([\s\S]*?)\n```/.exec(readme)![1]!;
+    // Beside the packages that it imports.
+    const folder = mkdtempSync(fileURLToPath(new URL("../../node_modules/.readme-", import.meta.url)));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const source = (path: string): string => fileURLToPath(new URL(`../../src/${path}/index.ts`, import.meta.url));
+    const file = join(folder, "readme.tsx");
+    const ours = code
+      .replaceAll("http://127.0.0.1:8787", site.url)
+      .replace("latchkey/client", source("client"))
+      .replace("latchkey/react", source("react"));
+    writeFileSync(file, ours);
+    await using other = connect(site.url, { meta: { name: "Bob" } });
+    const lock = await other.acquire("doc:42");
+    await using tab = await browser().open(await site.page(file, { body: '<div id="app"></div>' }));
+    const text = (): Promise<string> => tab.evaluate("document.querySelector('#app').textContent");
+    await expect.poll(text, PATIENCE).toBe("waiting, Bob has it, you are number 1AskTake over");
+    const asked = new Promise<Contended>((resolve) => {
+      lock.addEventListener("contended", ({ detail }) => detail.asks.length > 0 && resolve(detail));
+    });
+    await tab.evaluate("document.querySelector('button').click()");
+    const [ask] = (await asked).asks;
+    expect(ask).toMatchObject({ user: "ada", message: "may I?" });
+    await lock.handTo(ask!.session!);
+    const fence = (): Promise<string | undefined> => tab.evaluate("document.querySelector('textarea')?.dataset.fence");
+    await expect.poll(async () => Number(await fence()), PATIENCE).toBeGreaterThan(lock.fence);
+    expect(tab.errors).toEqual([]);
+  });
+});
 
 test("hooks without a provider say so", () => {
   const view = application(null, { parts: [one] });

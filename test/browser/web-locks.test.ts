@@ -45,6 +45,9 @@ const DEVIATIONS: Readonly<Record<Kind["name"], Readonly<Record<string, Deviatio
 /** What the browsers' own locks do not have. */
 const OURS: ReadonlySet<string> = new Set(["end", "lock"]);
 
+/** A busy machine takes its time to load a page. */
+const START_MS = 90_000;
+
 let site: Site;
 
 beforeAll(async () => {
@@ -60,14 +63,12 @@ for (const kind of [chromium, firefox]) {
     let tab: Tab<LocksCalls>;
     beforeAll(async () => {
       tab = await browser().open<LocksCalls>(await site.page("web-locks.ts"));
-    });
+    }, START_MS);
 
     describe("client.locks", () => {
-      for (const { name } of CASES) {
-        test(`${name}`, async () => {
-          expect(await tab.call("run", name, false)).toBe("");
-        });
-      }
+      test.each(CASES.map(({ name }) => name))("%s", async (name) => {
+        expect(await tab.call("run", name, false)).toBe("");
+      });
     });
 
     describe("navigator.locks", () => {
@@ -82,14 +83,12 @@ for (const kind of [chromium, firefox]) {
         expect(common.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(DEVIATIONS[kind.name])));
       });
 
-      for (const { name } of common) {
-        test(`${name}`, async () => {
-          const wrong = (await results).get(name);
-          const deviation = DEVIATIONS[kind.name][name];
-          if (deviation === undefined) expect(wrong).toBe("");
-          else if (wrong !== "" || deviation.isRace !== true) expect(wrong).toMatch(deviation.wrong);
-        });
-      }
+      test.each(common.map(({ name }) => name))("%s", async (name) => {
+        const wrong = (await results).get(name);
+        const deviation = DEVIATIONS[kind.name][name];
+        if (deviation === undefined) expect(wrong).toBe("");
+        else if (wrong !== "" || deviation.isRace !== true) expect(wrong).toMatch(deviation.wrong);
+      });
     });
   });
 }

@@ -32,6 +32,14 @@ test("a start prints the address, where locks are kept, and three calls", async 
   expect(told.output).not.toContain("\u001b");
 });
 
+test("the demo is told of where it is shown", async () => {
+  const shown = start({ PORT: "1234" });
+  await shown.printed("Two people share a form: http://127.0.0.1:1234/demo\n");
+  const hidden = start({ LATCHKEY_DEMO: "off" });
+  await hidden.printed("/v1/latch/demo\n");
+  expect(hidden.told.output).not.toContain("Two people");
+});
+
 test("without a file it says what that means", async () => {
   const { printed } = start({ LOCK_ADAPTER: "memory" });
 

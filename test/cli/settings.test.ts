@@ -36,6 +36,7 @@ test("an empty environment gives the defaults", () => {
     deadlineMs: 15_000,
     graceMaxMs: 60_000,
     quarantineMs: 0,
+    demo: true,
   };
 
   expect(settings({})).toEqual(defaults);
@@ -44,7 +45,7 @@ test("an empty environment gives the defaults", () => {
 test("a variable that is set to nothing counts as not set", () => {
   const names = ["HOST", "PORT", "LATCHKEY_KEYS", "LATCHKEY_DB", "LATCHKEY_ORIGINS", "LATCHKEY_HEARTBEAT"];
   names.push("LATCHKEY_DEADLINE", "LATCHKEY_GRACE_MAX", "LATCHKEY_QUARANTINE", "LATCHKEY_SYNC", "LOCK_ADAPTER");
-  names.push("LOCK_TTL", "LOCK_PREFIX", "NO_COLOR", "IDEMPOTENCY_ADAPTER", "IDEMPOTENCY_TTL");
+  names.push("LOCK_TTL", "LOCK_PREFIX", "NO_COLOR", "LATCHKEY_DEMO", "IDEMPOTENCY_ADAPTER", "IDEMPOTENCY_TTL");
 
   expect(settings(Object.fromEntries(names.map((name) => [name, ""])))).toEqual(settings({}));
 });
@@ -53,6 +54,13 @@ test("the environment of an earlier system works as it is", () => {
   const { db, ttlDefaultMs, prefix } = settings({ LOCK_ADAPTER: "memory", LOCK_TTL: "30s", LOCK_PREFIX: "app:" });
 
   expect({ db, ttlDefaultMs, prefix }).toEqual({ db: undefined, ttlDefaultMs: 30_000, prefix: "app:" });
+});
+
+test("the demo is shown unless there are keys, or it was said", () => {
+  expect(settings({ LATCHKEY_DEMO: "off" }).demo).toBe(false);
+  expect(settings({ LATCHKEY_KEYS: KEY }).demo).toBe(false);
+  expect(settings({ LATCHKEY_KEYS: KEY, LATCHKEY_DEMO: "on" }).demo).toBe(true);
+  expect(error({ LATCHKEY_DEMO: "yes" })).toBe("LATCHKEY_DEMO: must be on or off");
 });
 
 test("records are kept where locks are, unless something else is chosen", () => {
@@ -149,12 +157,12 @@ describe("host", () => {
 
 describe("keys", () => {
   test("a key is a secret and what may follow it", () => {
-    const LATCHKEY_KEYS = `${KEY}, second-secret;space=team-a;can=steal+operate;name=ci ,third-secret;can=operate`;
+    const LATCHKEY_KEYS = `${KEY}, second-secret;space=team-a;can=steal+operate;name=ci ,third-secret;can=operate;user=ada@example.org`;
 
     expect(settings({ LATCHKEY_KEYS }).keys).toEqual([
       { secret: KEY, name: "key1", permissions: [] },
       { secret: "second-secret", space: "team-a", permissions: ["steal", "operate"], name: "ci" },
-      { secret: "third-secret", name: "key3", permissions: ["operate"] },
+      { secret: "third-secret", name: "key3", permissions: ["operate"], user: "ada@example.org" },
     ]);
   });
 
@@ -172,6 +180,13 @@ describe("keys", () => {
       expect(error({ LATCHKEY_KEYS: `${KEY};${option}=${longest}n` })).toContain(
         "LATCHKEY_KEYS: key 1 may be followed by",
       );
+    }
+  });
+
+  test("a user has 1 to 255 bytes", () => {
+    expect(settings({ LATCHKEY_KEYS: `${KEY};user=${"u".repeat(255)}` }).keys).toHaveLength(1);
+    for (const user of ["", "u".repeat(256)]) {
+      expect(error({ LATCHKEY_KEYS: `${KEY};user=${user}` })).toContain("LATCHKEY_KEYS: key 1 may be followed by");
     }
   });
 

@@ -6,13 +6,7 @@ import { claimOf, grantOf, welcome } from "./support/scripted-server.ts";
 
 /** A machine that is stepped by hand: what goes in, at which time, and what comes out. */
 function machineOf(grace = 0) {
-  const machine = new SessionMachine<string>({
-    grace,
-    backoff: {},
-    minUptimeMs: 5_000,
-    connectTimeoutMs: 10_000,
-    random: () => 0.4,
-  });
+  const machine = new SessionMachine<string>({ grace }, () => 0.4);
   const out = (): Output<string>[] => {
     const outputs: Output<string>[] = [];
     for (let output = machine.take(); output !== undefined; output = machine.take()) outputs.push(output);

@@ -81,6 +81,13 @@ describe("a watch of a key", () => {
     expect(seen()).toEqual([[false, false]]);
   });
 
+  test("the server knows better who is behind it, where an API key says that", async () => {
+    const server = await connected({}, { user: "ada" });
+    const { watch, id } = await watching(server);
+    await tell(server.end(), id, { a: heldBy("session-2", { user: "ada" }) }, true);
+    expect(watch.state!.holders[0]!.isSameUser).toBe(true);
+  });
+
   test("nobody is the same user as a session without one", async () => {
     const server = await connected();
     const { watch, id } = await watching(server);
@@ -159,6 +166,36 @@ describe("a watch of a prefix", () => {
     await tell(server.end(), again.id, { b: heldBy("session-3") }, true);
     expect([...watch.states.keys()]).toEqual(["b"]);
     expect(told.flat()).toEqual([{ key: "a", ...FREE }]);
+  });
+});
+
+describe("a full state of several frames", () => {
+  function page(id: string, marks: object, ...keys: string[]): string {
+    return JSON.stringify({ t: "state", id, keys: keys.map((key) => ({ key, ...heldBy("session-2") })), ...marks });
+  }
+
+  test("is shown with the last of them, and only what none of them names is free", async () => {
+    const server = await connected();
+    const { watch, id } = await watching(server, { prefix: "" });
+    await server.end().say(page(id, { full: true, more: true }, "a"));
+    expect([watch.isCurrent, watch.states.size]).toEqual([false, 0]);
+    await server.end().say(page(id, { more: true }, "b"), page(id, {}, "c"));
+    expect([watch.isCurrent, [...watch.states.keys()]]).toEqual([true, ["a", "b", "c"]]);
+    const told = changes(watch);
+    await server.end().say(page(id, { full: true, more: true }, "a"), page(id, {}, "c"));
+    expect(told.flat()).toEqual([{ key: "b", ...FREE }]);
+  });
+
+  test("that breaks off is forgotten with its connection", async () => {
+    const server = await connected();
+    const { watch, id } = await watching(server, { prefix: "" });
+    await server.end().say(page(id, { full: true, more: true }, "a"));
+    await server.end().drop();
+    await server.time.advance(1_000);
+    await greet(server, { session: "session-3" });
+    await settle();
+    await server.end().say(page(server.end().one("watch").id, { full: true }, "b"));
+    expect([...watch.states.keys()]).toEqual(["b"]);
   });
 });
 

@@ -21,6 +21,7 @@ import { type Server, startServer } from "./server.ts";
 import { sessions } from "./sessions.ts";
 import { openSocket } from "./socket.ts";
 import type { Subject } from "./subject.ts";
+import { watching } from "./watching.ts";
 
 const TOPICS = {
   names,
@@ -28,6 +29,7 @@ const TOPICS = {
   queue,
   holding,
   asking,
+  watching,
   "repeated requests": repeats,
   frames,
   sessions,

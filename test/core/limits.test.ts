@@ -51,6 +51,20 @@ describe("limits, at the limit and one past it", () => {
     expect(lines(space.open("B"))).toEqual(["B: opened"]);
   });
 
+  test("a queue that is listed: the first hundred of those who wait", () => {
+    const space = new Space();
+    space.acquire("@a", "holder", "k");
+    for (let i = 1; i <= 100; i++) space.acquire("@a", `${i}`, "k", { mode: "shared" });
+    const queue = (): unknown[] | undefined => {
+      const told = space.step({ kind: "list", from: "@a", request: "q", prefix: "", countMax: 1, queue: true })[0];
+      return told?.kind === "list" ? [...(told.keys[0]?.queue ?? [])] : undefined;
+    };
+    expect(queue()).toEqual(Array.from({ length: 100 }, () => ({ mode: "shared" })));
+    space.acquire("@a", "one more", "k");
+    expect(queue()).toHaveLength(100);
+    expect(space.status("k").waiting).toBe(101);
+  });
+
   test("fences end before they stop being safe integers", () => {
     const space = new Space({ serial: Number.MAX_SAFE_INTEGER - 1 });
     expect(() => space.acquire("@a", "1", "k")).toThrow("run out of fences");

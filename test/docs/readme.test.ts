@@ -53,6 +53,24 @@ describe.each(RUNTIMES)("on $name", (runtime) => {
     expect(code).toBe(0);
   });
 
+  test("the Web Locks example runs as it stands", async () => {
+    await using child = start(runtime, "locks", (code) => code.replaceAll(ADDRESS, server.url));
+    const { code } = await child.ended;
+    expect(child.output.trim().split("\n")).toEqual([
+      expect.stringMatching(/^saved with fence \d+$/),
+      "in use",
+      expect.stringMatching(/shared/),
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test("the example of watching and asking runs as it stands", async () => {
+    await using child = start(runtime, "watch", (code) => code.replaceAll(ADDRESS, server.url));
+    const { code } = await child.ended;
+    expect(child.output.trim().split("\n")).toEqual(["bob: may I?", "bob has it, me: false", "stolen: lunch is over"]);
+    expect(code).toBe(0);
+  });
+
   test("the HTTP example runs as it stands", async () => {
     await using child = start(runtime, "http", (code) => code.replaceAll(ADDRESS, server.url));
     const { code } = await child.ended;

@@ -227,6 +227,16 @@ describe("status, list and revoke", () => {
     expect(second).not.toHaveProperty("next");
   });
 
+  test("GET of all keys tells who waits where it is asked to", async () => {
+    const world = new World();
+    await world.acquire("k");
+    const { answer } = await world.waitingCall("k", { timeout: 60_000, mode: "shared" });
+    expect((await world.ask("GET", "/v1/latch?queue=true")).body.keys).toMatchObject([{ queue: [{ mode: "shared" }] }]);
+    expect((await world.ask("GET", "/v1/latch")).body.keys[0]).not.toHaveProperty("queue");
+    world.advance(60_000);
+    await answer;
+  });
+
   test.each(["0", "1001", "-1", "x", "1.5", "", "99999", "1e2"])("a page of %j keys is bad_request", async (count) => {
     const answer = await new World().ask("GET", `/v1/latch?count=${count}`);
     expect(answer).toMatchObject({ status: 400, body: { code: "bad_request" } });

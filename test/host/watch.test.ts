@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Space } from "../../src/host/space.ts";
 import { settle } from "./support/time.ts";
-import { FakeSocket, type FrameOf, World } from "./support/world.ts";
+import { type FakeSocket, type FrameOf, World } from "./support/world.ts";
 
 type State = FrameOf<"state">;
 
@@ -220,14 +220,18 @@ describe("a watch of a prefix", () => {
     [100, [100]],
     [101, [100, 1]],
     [1000, Array.from({ length: 10 }, () => 100)],
-  ])("tells %i keys in frames of at most 100, the first of them full", async (count, sizes) => {
-    const world = new World();
-    const holder = world.session();
-    for (let i = 0; i < count; i++) holder.acquire(`k${i}`);
-    const { first } = await watching(world, { prefix: "k" });
-    expect(first.map(({ keys }) => keys.length)).toEqual(sizes);
-    expect(first.map(({ full }) => full === true)).toEqual(sizes.map((_, i) => i === 0));
-  });
+  ])(
+    "tells %i keys in frames of at most 100, the first of them full, all but the last with more",
+    async (count, sizes) => {
+      const world = new World();
+      const holder = world.session();
+      for (let i = 0; i < count; i++) holder.acquire(`k${i}`);
+      const { first } = await watching(world, { prefix: "k" });
+      expect(first.map(({ keys }) => keys.length)).toEqual(sizes);
+      expect(first.map(({ full }) => full === true)).toEqual(sizes.map((_, i) => i === 0));
+      expect(first.map(({ more }) => more === true)).toEqual(sizes.map((_, i) => i < sizes.length - 1));
+    },
+  );
 
   test("is refused with more than 1 000 live keys, and leaves nothing behind", async () => {
     const world = new World();

@@ -251,6 +251,27 @@ describe("status and list", () => {
     expect(second).not.toHaveProperty("next");
   });
 
+  test("a list tells who waits, in order, where it is asked to", () => {
+    const world = new World();
+    const holder = world.session();
+    holder.acquire("k", { mode: "shared" });
+    const first = world.session();
+    first.acquire("k");
+    holder.acquire("k", { mode: "shared" });
+    const ids = [first, holder].map(({ welcome }) => welcome.session);
+    expect(holder.ask({ t: "list", queue: true }).keys).toMatchObject([
+      {
+        key: "k",
+        queue: [
+          { session: ids[0], mode: "exclusive" },
+          { session: ids[1], mode: "shared" },
+        ],
+      },
+    ]);
+    expect(holder.ask({ t: "list" }).keys[0]).not.toHaveProperty("queue");
+    expect(holder.ask({ t: "list", queue: "yes" })).toMatchObject({ t: "refused", code: "bad_request" });
+  });
+
   test("spaces never see each other", () => {
     const world = new World();
     world.session({ space: "a" }).acquire("k");

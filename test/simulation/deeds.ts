@@ -1,9 +1,10 @@
-import type { Acquire, Ask, Command, Hand, Mode } from "../../src/core/command.ts";
+import type { Acquire, Command, Mode } from "../../src/core/command.ts";
+import { AskingDeeds } from "./asking-deeds.ts";
 import type { Clients, Told } from "./clients.ts";
 import type { Coverage } from "./coverage.ts";
-import type { ModelClaim, ModelSpace } from "./model-space.ts";
+import type { ModelSpace } from "./model-space.ts";
 import type { Deed, WorldOptions } from "./options.ts";
-import type { Random } from "./random.ts";
+import { pickOf, type Random } from "./random.ts";
 
 /** Deeds that are a command. The others are things that happen to commands and servers. */
 export type Saying = Exclude<Deed, "deliver" | "crashBeforeCommit" | "crashBeforeDelivery">;
@@ -15,6 +16,7 @@ export class Deeds {
   readonly #clients: Clients;
   readonly #coverage: Coverage;
   readonly #space: () => ModelSpace;
+  readonly #asking: AskingDeeds;
   #minted = 0;
   /** How many requests each has made: like real ones, their ids are unique for their sender only. */
   readonly #requests = new Map<string, number>();
@@ -26,6 +28,13 @@ export class Deeds {
     this.#clients = clients;
     this.#coverage = coverage;
     this.#space = space;
+    this.#asking = new AskingDeeds(random, clients, space, {
+      held: (filter) => this.#held(filter),
+      user: (told) => this.#user(told),
+      operator: () => this.#operator(),
+      request: (from) => this.#request(from),
+      key: () => this.#key(),
+    });
   }
 
   /** A command as it arrives: the host mints the token of each acquire and begin, also of one that came before. */
@@ -89,23 +98,12 @@ export class Deeds {
       case "release":
         return this.#release(this.#held());
       case "ask":
-        return this.#ask();
-      case "askNoMore": {
-        const acquire = this.#waiting(({ ask }) => ask !== undefined);
-        if (acquire === undefined) return undefined;
-        const { from, request: claim } = acquire;
-        return { kind: "ask", from, request: this.#request(from), claim, withdraw: true };
-      }
-      case "showAsks": {
-        const key = this.#waiting(({ ask }) => ask !== undefined)?.key;
-        return key === undefined ? undefined : { kind: "status", ...this.#operator(), key };
-      }
+      case "askNoMore":
+      case "showAsks":
       case "hand":
-        return this.#hand(this.#held((told) => this.#heirs(told.key).length > 0));
       case "handAstray":
-        return this.#handAstray();
       case "repeatHand":
-        return pickOf(random, clients.hands);
+        return this.#asking.say(deed);
       case "repeatSame":
         return this.#repeat(random.chance(0.7) ? this.#asked() : pickOf(random, clients.nests));
       case "repeatOther":
@@ -217,40 +215,6 @@ export class Deeds {
     return told && { kind: "release", ...this.#user(told), key: told.key, token: told.token };
   }
 
-  #ask(): Ask | undefined {
-    const random = this.#random;
-    const before = random.chance(0.15) ? pickOf(random, this.#clients.asks) : undefined;
-    const acquire = before ? undefined : this.#waiting();
-    const [from, claim] = before ? [before.from, before.claim] : [acquire?.from, acquire?.request];
-    if (from === undefined || claim === undefined) return undefined;
-    const fresh = this.#maybe(0.7, random.pick(["may I?", "please"]));
-    const message = before?.message === undefined ? fresh : { message: before.message };
-    return { kind: "ask", from, request: this.#request(from), claim, ...message };
-  }
-
-  #hand(told: Told | undefined): Hand | undefined {
-    if (told === undefined) return undefined;
-    const to = pickOf(this.#random, this.#heirs(told.key)) ?? "nobody";
-    return { kind: "hand", ...this.#user(told), key: told.key, token: told.token, to };
-  }
-
-  /** To a session that may not wait there, by a token that may not hold, or for another key. */
-  #handAstray(): Hand | undefined {
-    const random = this.#random;
-    const told = random.chance(0.7) ? this.#held() : pickOf(random, this.#clients.lost);
-    const hand = this.#hand(told);
-    if (hand === undefined || told === undefined) return undefined;
-    if (random.chance(0.3)) return { ...hand, key: this.#key() };
-    return { ...hand, to: pickOf(random, this.#clients.peers)?.id ?? "nobody" };
-  }
-
-  /** Sessions that wait for the key. */
-  #heirs(key: string): string[] {
-    return this.#space()
-      .queue(key)
-      .flatMap(({ session }) => session ?? []);
-  }
-
   #use(told: Told): Command | undefined {
     const way = this.#random.pick(["extend", "release", "reenter", "nest"] as const);
     if (way === "extend") return this.#extend(told);
@@ -316,14 +280,6 @@ export class Deeds {
     return pickOf(this.#random, this.#random.chance(0.85) ? right : held);
   }
 
-  /** An acquire that mostly waits. */
-  #waiting(filter: (claim: ModelClaim) => boolean = () => true): Acquire | undefined {
-    const claimOf = ({ from, request }: Acquire): ModelClaim | undefined => this.#space().byRequest(from, request);
-    const isRight = (claim: ModelClaim | undefined): boolean => claim?.state === "waiting" && filter(claim);
-    const right = this.#clients.acquires.filter((acquire) => isRight(claimOf(acquire)));
-    return pickOf(this.#random, this.#random.chance(0.85) ? right : this.#clients.acquires);
-  }
-
   /** An acquire of before; mostly of somebody who is still there. */
   #asked(filter: (asked: Acquire) => boolean = () => true): Acquire | undefined {
     const acquires = this.#clients.acquires.filter(filter);
@@ -370,8 +326,4 @@ export class Deeds {
   #mint(prefix: string): string {
     return `${prefix}${++this.#minted}`;
   }
-}
-
-function pickOf<T>(random: Random, choices: readonly T[]): T | undefined {
-  return choices.length === 0 ? undefined : random.pick(choices);
 }

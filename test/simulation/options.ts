@@ -185,7 +185,7 @@ function drawLimits(random: Random): EngineLimits {
 }
 
 /** What came later: a deed that is never done leaves the others as they are. */
-type LateDeed = "ask" | "askNoMore" | "showAsks" | "hand" | "handAstray" | "repeatHand";
+export type LateDeed = "ask" | "askNoMore" | "showAsks" | "hand" | "handAstray" | "repeatHand";
 
 function drawLateDeeds(random: Random): Record<LateDeed, number> {
   const some = (probability: number, max: number): number =>
@@ -195,7 +195,7 @@ function drawLateDeeds(random: Random): Record<LateDeed, number> {
     askNoMore: some(0.5, 2),
     showAsks: some(0.6, 6),
     hand: some(0.6, 6),
-    handAstray: some(0.4, 3),
+    handAstray: some(0.6, 6),
     repeatHand: some(0.5, 3),
   };
 }

@@ -67,3 +67,8 @@ export class Random {
     return copy;
   }
 }
+
+/** Undefined when there is nothing to pick from. */
+export function pickOf<T>(random: Random, choices: readonly T[]): T | undefined {
+  return choices.length === 0 ? undefined : random.pick(choices);
+}

@@ -258,7 +258,7 @@ function expectedCoverage(): Record<string, number> {
     "ended by another": 1000,
     "list goes on": 50,
     "list with a queue": 50,
-    "asks shown": 500,
+    "asks shown": 300,
     "asks listed": 20,
     "handed over": 1000,
     "handed past the queue": 200,

@@ -85,10 +85,16 @@ function comparable(claim: ClaimRecord, sessions: ReadonlySet<string>): Partial<
   const { ticket, asked, state, deadline, fence } = claim;
   const { ttlMs, depth, unnested } = claim;
   const session = claim.session !== undefined && sessions.has(claim.session) ? claim.session : undefined;
-  const always = { ticket, asked, session, state, deadline, fence, ttlMs };
+  const always = { ticket, asked: withoutUnset(asked), session, state, deadline, fence, ttlMs };
   if (state === "waiting") return { ...always, ask: claim.ask };
   if (state === "gone") return { ...always, outcome: claim.outcome, by: claim.by, abandoned: claim.abandoned };
   return { ...always, grantedAt: claim.grantedAt, depth, nested: claim.nested ?? [], unnested };
+}
+
+/** A flag that is false says the same as none. */
+function withoutUnset(asked: ClaimRecord["asked"]): ClaimRecord["asked"] {
+  const set = Object.entries(asked).filter(([name, value]) => value !== false || name === "session");
+  return Object.fromEntries(set) as unknown as ClaimRecord["asked"];
 }
 
 function copyClaim(claim: ClaimRecord): ClaimRecord {

@@ -1,16 +1,20 @@
 /** A space over several objects, behind one URL and one client. */
 
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { Contended } from "../../src/client/index.ts";
 import { httpClient } from "../../src/client/http.ts";
 import { connect } from "../../src/client/idempotency.ts";
 import { partOf } from "../../src/protocol/spread.ts";
 import { Caller } from "../conformance/caller.ts";
+import { openEvents } from "../conformance/events.ts";
 import { workers } from "../conformance/runtimes.ts";
 import { type Server, startServer } from "../conformance/server.ts";
 import { openSession } from "../conformance/socket.ts";
 
 const SPREAD = 4;
 const KEYS = Array.from({ length: 20 }, (_, i) => `key-${String(i).padStart(2, "0")}`);
+
+const PATIENCE = { timeout: 20_000, interval: 10 };
 
 let server: Server;
 let caller: Caller;
@@ -39,6 +43,19 @@ test("calls go to the part that has the key, and the list is of all parts, page 
   expect(metrics).toContain(`latchkey_keys ${KEYS.length}`);
 });
 
+test("events of a prefix are of all parts, and those of a key come from its own", async () => {
+  const url = (path: string): string => `${server.url}${path}${path.includes("?") ? "&" : "?"}space=events`;
+  using all = await openEvents(url("/v1/events?prefix=key-"));
+  using one = await openEvents(url("/v1/latch/key-03/events"));
+  const events = new Caller(server.url, { space: "events" });
+  for (const key of KEYS) expect((await events.acquire(key)).status).toBe(200);
+  const seen = new Set<string>();
+  while (seen.size < KEYS.length) seen.add((await all.next(({ status }) => status === "held")).key);
+  expect(await one.next(({ status }) => status === "held")).toMatchObject({ key: "key-03" });
+  using refused = await openEvents(url(`/v1/events?prefix=${"x".repeat(256)}`));
+  expect(refused.response.status).toBe(400);
+});
+
 test("a client is one session in its API, whatever the keys", async () => {
   await using client = connect(server.url, { space: "clients" });
   await using other = connect(server.url, { space: "clients" });
@@ -65,6 +82,27 @@ test("idempotent work is found in the part of its key, by sessions and by caller
   const started = one.status === "started" ? one : expect.fail("not started");
   await remote.idempotency.complete("one", started.attempt, "1");
   expect(await session.idempotency.forget("one")).toBe(true);
+});
+
+test("a key is watched in its part and a prefix in all of them, and asking and handing on find the part of their key", async () => {
+  await using holder = connect(server.url, { space: "watched" });
+  await using other = connect(server.url, { space: "watched" });
+  const prefix = other.watch({ prefix: "key-" });
+  const one = other.watch(KEYS[3]!);
+  const locks = await Promise.all(KEYS.map((key) => holder.acquire(key)));
+  await vi.waitUntil(() => prefix.isCurrent && prefix.states.size === KEYS.length, PATIENCE);
+  await vi.waitUntil(() => one.state?.holders[0]?.fence === locks[3]!.fence, PATIENCE);
+  await locks[0]!.release();
+  await vi.waitUntil(() => !prefix.states.has(KEYS[0]!), PATIENCE);
+  const asked = new Promise<Contended>((resolve) => {
+    locks[3]!.addEventListener("contended", ({ detail }) => detail.asks.length > 0 && resolve(detail));
+  });
+  const waiting = other.acquire(KEYS[3]!);
+  await other.requestAccess(KEYS[3]!, "may I?");
+  const [ask] = (await asked).asks;
+  await locks[3]!.handTo(ask!.session!);
+  await waiting;
+  await vi.waitUntil(() => one.state?.holders[0]?.isMe === true, PATIENCE);
 });
 
 test("a connection for one part says so, and refuses the keys of others", async () => {

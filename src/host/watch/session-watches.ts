@@ -3,10 +3,11 @@
 import { WATCHES_MAX } from "../../protocol/limits.ts";
 import type { ServerFrame } from "../../protocol/server-frames.ts";
 import type { WatchFrame } from "../../protocol/watch-frames.ts";
+import type { Outlet } from "../outlet.ts";
 import type { HostParts } from "../parts.ts";
 import { refusedFrame } from "../wire.ts";
 import type { StateTexts } from "./news.ts";
-import type { Target, Watch, Watcher } from "./topic.ts";
+import type { Place, Target, Watch, Watcher } from "./topic.ts";
 import type { Watches } from "./watches.ts";
 
 /** As kept where the program's memory can vanish. */
@@ -21,16 +22,17 @@ export interface Listener {
   readonly session: string;
   /** Whether it may be waiting for anything. */
   mayWait(): boolean;
-  send(frame: ServerFrame): void;
-  /** A frame that is text already. */
-  sendText(text: string): void;
-  /** What is watched is another than before: it is time to remember that. */
-  changed(): void;
+  readonly outlet: Pick<Outlet, "send" | "sendText">;
+  /** What is watched is another than before. */
+  onChanged(): void;
 }
 
 /** Of the 16 384 bytes that are kept with a sleeping socket; the rest is for the session itself. A code unit may take two. */
 const KEPT_BYTES_MAX = 12_000;
 const KEPT_EACH_BYTES = 48;
+
+/** What changed is told alone. */
+const CHANGE: Place = { isFirst: false, isLast: true };
 
 export class SessionWatches {
   readonly #parts: HostParts;
@@ -53,14 +55,14 @@ export class SessionWatches {
     const bytes = [...this.remembered(), { id, target }].reduce((sum, watch) => sum + bytesOf(watch), 0);
     if (this.#parts.hibernation !== undefined && bytes > KEPT_BYTES_MAX) return tooMany(id);
     this.#watches.set(id, this.#hub.open(target, this.#watcher(id)));
-    this.#listener.changed();
+    this.#listener.onChanged();
     return undefined;
   }
 
   unwatch(id: string): ServerFrame {
     const watch = this.#watches.get(id);
     if (watch !== undefined) this.#hub.close(watch);
-    if (this.#watches.delete(id)) this.#listener.changed();
+    if (this.#watches.delete(id)) this.#listener.onChanged();
     return { t: "unwatched", id };
   }
 
@@ -85,11 +87,13 @@ export class SessionWatches {
     return {
       session: listener.session,
       mayWait: () => listener.mayWait(),
-      tell: (texts: StateTexts, isFull) =>
-        listener.sendText(`${begin}${texts.joined}]${isFull ? ',"full":true' : ""}}`),
+      tell: (texts: StateTexts, { isFirst, isLast } = CHANGE) => {
+        const marks = (isFirst ? ',"full":true' : "") + (isLast ? "" : ',"more":true');
+        listener.outlet.sendText(`${begin}${texts.joined}]${marks}}`);
+      },
       refused: (why) => {
         this.#watches.delete(id);
-        listener.send(
+        listener.outlet.send(
           why === "limit" ? tooManyKeys(id) : refusedFrame(id, "unavailable", "nobody can say what is there"),
         );
       },

@@ -35,7 +35,7 @@ export class Streams {
 
   /** Ends all of them; their readers may come again. */
   end(): void {
-    for (const stream of [...this.#streams]) stream.end();
+    for (const stream of this.#streams) stream.end();
   }
 
   #goOn(): void {
@@ -43,7 +43,7 @@ export class Streams {
     this.#isPausing = true;
     this.#pause(COMMENT_EVERY_MS, () => {
       this.#isPausing = false;
-      for (const stream of [...this.#streams]) stream.comment();
+      for (const stream of this.#streams) stream.comment();
       this.#goOn();
     });
   }

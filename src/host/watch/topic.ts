@@ -5,14 +5,19 @@ import type { StateTexts } from "./news.ts";
 /** What is watched; with the names that keys have inside. */
 export type Target = { readonly key: string; readonly prefix?: undefined } | { readonly prefix: string };
 
+/** Of what is told in the telling of all that is watched. */
+export interface Place {
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+}
+
 /** Somebody who watches. */
 export interface Watcher {
   /** Whose place in the queue is told, and whose asks; undefined: nobody's. */
   readonly session: string | undefined;
   /** Whether that session may be waiting for anything. */
   mayWait(): boolean;
-  /** `isFull`: the first of all that is watched. */
-  tell(texts: StateTexts, isFull: boolean): void;
+  tell(texts: StateTexts, place?: Place): void;
   /** It cannot be watched: with more live keys than may be, or while nobody can say what is there. */
   refused(why: "limit" | "unavailable"): void;
   /** The space has stopped, or takes no more work: nothing comes any more. */

@@ -10,7 +10,7 @@ import type { LockPort } from "../lock-port.ts";
 import type { HostParts } from "../parts.ts";
 import { News } from "./news.ts";
 import { StateReader } from "./reader.ts";
-import { type Target, Topic, Watch, type Watcher } from "./topic.ts";
+import { type Target, type Topic, Watch, type Watcher } from "./topic.ts";
 import { Topics } from "./topics.ts";
 
 /** While nobody can say what is there, it is asked again so often. */
@@ -26,6 +26,7 @@ export class Watches {
   #wakeAt = Number.POSITIVE_INFINITY;
   #stop: (() => void) | undefined;
   #count = 0;
+  #isOver = false;
 
   constructor(parts: HostParts, calls: Calls, port: () => LockPort) {
     this.#parts = parts;
@@ -63,10 +64,13 @@ export class Watches {
     if (!this.#topics.isEmpty) return;
     this.#stop?.();
     this.#stop = undefined;
+    // Perhaps nobody else listened to the space: it is to look whether it is still needed.
+    if (!this.#isOver) this.#port().submit({ kind: "tick" });
   }
 
-  /** Sends everybody away. */
+  /** The space has stopped. Sends everybody away. */
   over(): void {
+    this.#isOver = true;
     const watches = [...this.#topics].flatMap((topic) => [...topic.watches]);
     for (const watch of watches) this.close(watch);
     for (const { watcher } of watches) watcher.over();
@@ -97,8 +101,10 @@ export class Watches {
     }
     for (const { key } of found) topic.isNews(key, true);
     watch.isOpen = true;
-    for (const [i, page] of pagesOf(found).entries()) {
-      watcher.tell(new News(page, this.#parts.wire).for(watcher.session), i === 0);
+    const pages = pagesOf(found);
+    for (const [i, page] of pages.entries()) {
+      const place = { isFirst: i === 0, isLast: i === pages.length - 1 };
+      watcher.tell(new News(page, this.#parts.wire).for(watcher.session), place);
     }
     // What was told to the others meanwhile may be newer than this.
     if (watch.missed.size === 0) return;
@@ -210,7 +216,7 @@ export class Watches {
         return false;
       }
       if (!topic.watches.has(watch)) return true;
-      for (const some of news) watch.watcher.tell(some.for(watch.watcher.session), false);
+      for (const some of news) watch.watcher.tell(some.for(watch.watcher.session));
       return true;
     });
   }

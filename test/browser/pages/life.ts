@@ -17,6 +17,8 @@ const client = connect(location.origin, {
   onStatus: (status) => write(status),
 });
 
+const watches = new Map<string, ReturnType<typeof client.watch>>();
+
 function write(type: string, persisted?: boolean): void {
   // The signals themselves are looked at, as work does that was given one: no getter of ours helps here.
   const held = [...signals].filter(([, signal]) => !signal.aborted).map(([key]) => key);
@@ -59,6 +61,13 @@ const calls: LifeCalls = {
     );
   },
   waited: (key) => waits.get(key) ?? "unknown",
+  watch: (key) => {
+    watches.set(key, client.watch(key));
+  },
+  watched: (key) => {
+    const { isCurrent = false, state } = watches.get(key) ?? {};
+    return { isCurrent, holders: state?.holders.length ?? 0 };
+  },
   isHeld: (key) => locks.get(key)?.signal.aborted === false,
   lossOf: async (key) => (await locks.get(key)?.lost)?.reason ?? "unknown",
   session: async () => {

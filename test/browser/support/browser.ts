@@ -66,10 +66,12 @@ const FIREFOX_SETTINGS: Readonly<Record<string, boolean | number | string>> = {
   "services.settings.server": "data:,",
 };
 
+/** The helpers of a browser that was killed notice a little later, and still write. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 } as const;
 /** A busy machine takes its time. */
 const PATIENCE_MS = 60_000;
 /** A page that does not answer for so long does not answer. */
-const ANSWER_MS = 30_000;
+const ANSWER_MS = 60_000;
 
 export function isInstalled({ path }: Kind): boolean {
   return existsSync(path);
@@ -97,6 +99,7 @@ export class Browser implements AsyncDisposable {
     const child = spawn(kind.path, kind.args(profile), { env, stdio: ["ignore", "ignore", "pipe"] });
     const kill = (): void => {
       child.kill("SIGKILL");
+      rmSync(profile, REMOVAL);
     };
     process.once("exit", kill);
     child.once("exit", () => process.off("exit", kill));
@@ -118,6 +121,7 @@ export class Browser implements AsyncDisposable {
   /** A tab of its own, with the page loaded. */
   async open<Offered = unknown>(url: string): Promise<Tab<Offered>> {
     const tab = new Tab<Offered>(await this.driven.newPage());
+    tab.page.setDefaultTimeout(ANSWER_MS);
     await tab.page.goto(url);
     return tab;
   }
@@ -135,8 +139,7 @@ async function end(child: ChildProcess, profile: string): Promise<void> {
     child.kill("SIGKILL");
     await ended;
   }
-  // Its helpers notice a little later, and still write.
-  rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  rmSync(profile, REMOVAL);
 }
 
 /** The first thing that `pattern` marks in what it prints. */

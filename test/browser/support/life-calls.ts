@@ -7,6 +7,9 @@ export interface LifeCalls {
   wait(key: string): void;
   /** How that wait stands: `waiting`, a fence, or the code of the error. */
   waited(key: string): number | string;
+  watch(key: string): void;
+  /** What the page shows of a key that it watches. */
+  watched(key: string): { readonly isCurrent: boolean; readonly holders: number };
   isHeld(key: string): boolean;
   lossOf(key: string): Promise<string>;
   session(): Promise<string | undefined>;

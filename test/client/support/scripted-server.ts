@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import "../../../src/client/watching.ts";
 import type { ConnectOptions, Lock } from "../../../src/client/index.ts";
 import { type IdempotentClient, connect } from "../../../src/client/idempotency.ts";
 import type { Ports } from "../../../src/client/clock.ts";

@@ -12,6 +12,7 @@ export const LOCK_TOPICS: readonly Topic[] = [
   "calls",
   "queue",
   "holding",
+  "watching",
   "repeated requests",
   "frames",
   "sessions",

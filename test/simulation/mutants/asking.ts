@@ -81,13 +81,13 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   {
     bug: "a writer is handed a key that others still read",
     file: "asking.ts",
-    find: `(!isAlone && heir.asked.mode === "exclusive")`,
+    find: `(!isAlone && heir.mode === "exclusive")`,
     replace: `false`,
   },
   {
     bug: "a reader is not handed the place of a reader",
     file: "asking.ts",
-    find: `(!isAlone && heir.asked.mode === "exclusive")`,
+    find: `(!isAlone && heir.mode === "exclusive")`,
     replace: `!isAlone`,
   },
   {

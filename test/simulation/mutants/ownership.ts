@@ -17,13 +17,13 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     bug: "a token opens other keys than its own",
     file: "holding.ts",
-    find: `return claim?.asked.key === command.key ? claim : undefined;`,
+    find: `return claim?.key === command.key ? claim : undefined;`,
     replace: `return claim;`,
   },
   {
     bug: "re-entry with the token of another key",
     file: "acquire.ts",
-    find: `claim === undefined || claim.asked.key !== command.key`,
+    find: `claim === undefined || claim.key !== command.key`,
     replace: `claim === undefined`,
   },
   {
@@ -111,9 +111,15 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     replace: `    a.session === b.session &&\n    a.newToken === b.newToken\n`,
   },
   {
+    bug: "a repeated request is told apart by a lease that was extended since",
+    file: "claim.ts",
+    find: `const ttlMs = rare === undefined ? this.#ttlMs : rare.ttlAskedMs;`,
+    replace: `const ttlMs = this.#ttlMs;`,
+  },
+  {
     bug: "the request of a caller who hung up is not forgotten",
     file: "holding.ts",
-    find: `if (command.forget === true) claim.abandoned = true;`,
+    find: `if (command.forget === true) claim.abandon();`,
     replace: ``,
   },
   {

@@ -5,14 +5,14 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     bug: "a reader overtakes a queued writer",
     file: "acquire.ts",
-    find: `return latch.queue.count === 0 && latch.admits(command.mode);`,
-    replace: `return (latch.queue.count === 0 || command.mode === "shared") && latch.admits(command.mode);`,
+    find: `return latch.waiting === 0 && latch.admits(command.mode);`,
+    replace: `return (latch.waiting === 0 || command.mode === "shared") && latch.admits(command.mode);`,
   },
   {
     bug: "a try barges past the waiters",
     file: "acquire.ts",
-    find: `return latch.queue.count === 0 && latch.admits(command.mode);`,
-    replace: `return (latch.queue.count === 0 || command.timeoutMs === 0) && latch.admits(command.mode);`,
+    find: `return latch.waiting === 0 && latch.admits(command.mode);`,
+    replace: `return (latch.waiting === 0 || command.timeoutMs === 0) && latch.admits(command.mode);`,
   },
   {
     bug: "a timed-out waiter stays in the queue",
@@ -47,13 +47,13 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     bug: "a writer joins the readers",
     file: "latch.ts",
-    find: `if (mode === "exclusive" || holder.asked.mode === "exclusive") return false;`,
-    replace: `if (holder.asked.mode === "exclusive") return false;`,
+    find: `if (mode === "exclusive" || holder.mode === "exclusive") return false;`,
+    replace: `if (holder.mode === "exclusive") return false;`,
   },
   {
     bug: "a reader joins the writer",
     file: "latch.ts",
-    find: `if (mode === "exclusive" || holder.asked.mode === "exclusive") return false;`,
+    find: `if (mode === "exclusive" || holder.mode === "exclusive") return false;`,
     replace: `if (mode === "exclusive") return false;`,
   },
   {
@@ -83,8 +83,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     bug: "a full queue takes one more",
     file: "acquire.ts",
-    find: `latch.queue.count >= state.limits.waitersPerKeyMax`,
-    replace: `latch.queue.count > state.limits.waitersPerKeyMax`,
+    find: `latch.waiting >= state.limits.waitersPerKeyMax`,
+    replace: `latch.waiting > state.limits.waitersPerKeyMax`,
   },
   {
     bug: "a try is refused because the queue is full",

@@ -59,19 +59,19 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     bug: "a kept lock ends with its session",
     file: "sessions.ts",
-    find: `claim.asked.keep === true && why.reason !== "revoked"`,
-    replace: `claim.asked.keep === true && why.reason === "bye"`,
+    find: `claim.isKept && why.reason !== "revoked"`,
+    replace: `claim.isKept && why.reason === "bye"`,
   },
   {
     bug: "a kept lock survives the revocation of its session",
     file: "sessions.ts",
-    find: `claim.asked.keep === true && why.reason !== "revoked"`,
-    replace: `claim.asked.keep === true`,
+    find: `claim.isKept && why.reason !== "revoked"`,
+    replace: `claim.isKept`,
   },
   {
     bug: "a kept lock whose session is over makes room for one more caller when it ends",
     file: "state.ts",
-    find: `else if (!claim.asked.session) this.callerLiveCount`,
+    find: `else if (!claim.isOfSession) this.callerLiveCount`,
     replace: `else this.callerLiveCount`,
   },
   {
@@ -89,8 +89,8 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     bug: "a restart does not know the tokens of before",
     file: "rebuild.ts",
-    find: `if (claim.wasGranted) state.tokens.set(claim.asked.newToken, claim);`,
-    replace: `if (claim.state === "holding") state.tokens.set(claim.asked.newToken, claim);`,
+    find: `if (claim.wasGranted) state.tokens.set(claim.token, claim);`,
+    replace: `if (claim.state === "holding") state.tokens.set(claim.token, claim);`,
   },
   {
     bug: "a restart loses the order of the queue",

@@ -17,7 +17,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
   {
     bug: "watchers do not hear that a kept lock goes on without its session",
     file: "sessions.ts",
-    find: `  state.touch(claim.asked.key);\n`,
+    find: `  state.touch(claim.key);\n`,
     replace: ``,
   },
   {

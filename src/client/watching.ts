@@ -1,0 +1,110 @@
+/** How a watch comes to show what it does: from one session or several, each of which tells of some of the keys. */
+
+import type { StateFrame } from "../protocol/watch-told.ts";
+import type { SessionClient } from "./session-client.ts";
+import { keyStateOf, type Self } from "./told-state.ts";
+import type { KeyWatch } from "./watch.ts";
+import type { KeyState, WatchListener } from "./watch-types.ts";
+import { Watches } from "./watches.ts";
+
+/** The sessions tell the watch of its keys, until it is closed. */
+export function join(watch: KeyWatch, sessions: Iterable<Pick<SessionClient, "watches">>): void {
+  if (watch.over.aborted) return;
+  const view = new View(watch);
+  for (const session of sessions) {
+    const stop = session.watches((link) => new Watches(link)).start(view);
+    if (watch.over.aborted) stop();
+    else watch.over.addEventListener("abort", stop, { once: true });
+  }
+}
+
+/** Each key's latest state, until the watch is closed. */
+export async function* latest(watch: KeyWatch): AsyncGenerator<KeyState, undefined> {
+  const news = new Map(watch.states);
+  let wake = (): void => undefined;
+  const listener: WatchListener = ({ detail }) => {
+    for (const state of detail) news.set(state.key, state);
+    wake();
+  };
+  watch.addEventListener("change", listener);
+  try {
+    while (!watch.over.aborted || news.size > 0) {
+      for (const [key, state] of news) {
+        news.delete(key);
+        yield state;
+      }
+      if (!watch.over.aborted) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+    if (watch.error !== undefined) throw watch.error;
+  } finally {
+    watch.removeEventListener("change", listener);
+  }
+}
+
+/** What a session tells of. */
+interface Source {
+  readonly keys: Set<string>;
+  isCurrent: boolean;
+  /** Frames of a state that is not all there yet. */
+  gathered: StateFrame[];
+}
+
+export class View {
+  readonly watch: KeyWatch;
+  readonly #sources = new Map<object, Source>();
+
+  constructor(watch: KeyWatch) {
+    this.watch = watch;
+  }
+
+  /** `session` will tell, or its connection is away. */
+  away(session: object): void {
+    const source = this.#source(session);
+    source.isCurrent = false;
+    source.gathered = [];
+    this.#show(this.watch.states, []);
+  }
+
+  /** What a full state does not tell of is free, which is known with its last frame. */
+  told(session: object, frame: StateFrame, self: Self): void {
+    const source = this.#source(session);
+    const { keys, gathered } = source;
+    gathered.push(frame);
+    if (frame.more === true) return;
+    source.gathered = [];
+    const entries = new Map(gathered.flatMap((told) => told.keys).map((entry) => [entry.key, entry]));
+    for (const key of gathered[0]?.full === true ? keys : []) {
+      if (!entries.has(key)) entries.set(key, { key, status: "free", holders: [], waiting: 0 });
+    }
+    const states = new Map(this.watch.states);
+    const changed: KeyState[] = [];
+    for (const [key, entry] of entries) {
+      const state = keyStateOf(entry, self);
+      if (JSON.stringify(state) === JSON.stringify(states.get(key))) continue;
+      changed.push(state);
+      const isGone = "prefix" in this.watch.what && state.status === "free" && state.waiting === 0;
+      if (isGone) states.delete(key);
+      else states.set(key, state);
+      keys[isGone ? "delete" : "add"](key);
+    }
+    source.isCurrent = true;
+    this.#show(changed.length > 0 ? states : this.watch.states, changed);
+  }
+
+  /** Nothing is said where nothing changed. */
+  #show(states: ReadonlyMap<string, KeyState>, changed: readonly KeyState[]): void {
+    const isCurrent = [...this.#sources.values()].every((source) => source.isCurrent);
+    if (changed.length > 0 || isCurrent !== this.watch.isCurrent) this.watch.show(states, isCurrent, changed);
+  }
+
+  #source(session: object): Source {
+    let source = this.#sources.get(session);
+    if (source === undefined)
+      this.#sources.set(session, (source = { keys: new Set(), isCurrent: false, gathered: [] }));
+    return source;
+  }
+}
