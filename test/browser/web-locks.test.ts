@@ -2,6 +2,8 @@
 // deviate from the standard that is listed, and the list is exact.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bun, deno, node, workers } from "../conformance/runtimes.ts";
+import { type Server, startServer } from "../conformance/server.ts";
 import { CASES } from "../web-locks/suite.ts";
 import { chromium, firefox, type Kind } from "./support/browser.ts";
 import type { LocksCalls } from "./support/locks-calls.ts";
@@ -60,12 +62,19 @@ afterAll(async () => {
 
 for (const kind of [chromium, firefox]) {
   inBrowser(kind, (browser) => {
-    let tab: Tab<LocksCalls>;
-    beforeAll(async () => {
-      tab = await browser().open<LocksCalls>(await site.page("web-locks.ts"));
-    }, START_MS);
+    describe.each([node, bun, deno, workers])("client.locks over a server on $name", (runtime) => {
+      let server: Server;
+      let tab: Tab<LocksCalls>;
+      beforeAll(async () => {
+        server = await startServer(runtime, { env: { LATCHKEY_ORIGINS: site.url } });
+        const page = await site.page("web-locks.ts");
+        tab = await browser().open<LocksCalls>(`${page}?server=${encodeURIComponent(server.url)}`);
+      }, START_MS);
+      afterAll(async () => {
+        await tab[Symbol.asyncDispose]();
+        await server[Symbol.asyncDispose]();
+      });
 
-    describe("client.locks", () => {
       test.each(CASES.map(({ name }) => name))("%s", async (name) => {
         expect(await tab.call("run", name, false)).toBe("");
       });
@@ -75,10 +84,11 @@ for (const kind of [chromium, firefox]) {
       const common = CASES.filter(({ needs = [] }) => !needs.some((need) => OURS.has(need)));
       // All at once: a case that the browser fails may take its time until it is given up.
       let results: Promise<ReadonlyMap<string, string>>;
-      beforeAll(() => {
+      beforeAll(async () => {
+        const tab = await browser().open<LocksCalls>(await site.page("web-locks.ts"));
         const each = common.map(async ({ name }) => [name, await tab.call("run", name, true)] as const);
         results = Promise.all(each).then((all) => new Map(all));
-      });
+      }, START_MS);
       test("the list of deviations names cases", () => {
         expect(common.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(DEVIATIONS[kind.name])));
       });

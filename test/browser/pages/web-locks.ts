@@ -4,10 +4,12 @@ import { type Client, connect } from "../../../src/client/index.ts";
 import { CASES, type Manager, type Managers, runCase } from "../../web-locks/suite.ts";
 import type { LocksCalls } from "../support/locks-calls.ts";
 
+/** `?server=` names it. */
+const server = new URL(location.href).searchParams.get("server") ?? location.origin;
 const clients = connectAll();
 
 function connectAll(): readonly Client[] {
-  return [1, 2, 3].map(() => connect(location.origin));
+  return [1, 2, 3].map(() => connect(server));
 }
 
 function managersOf(own: readonly Client[]): Managers {
