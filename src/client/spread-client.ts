@@ -26,11 +26,14 @@ import { extensionOf, keyListOf, keyStatusOf, releaseOf } from "./told.ts";
 import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
-import { webLocks } from "./web-locks/web-locks.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
 export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implements Client {
-  readonly locks: LatchLocks = webLocks(this);
+  /** Loaded with its first use. Calls keep their order, since all of them wait for that. */
+  readonly locks: LatchLocks = {
+    request: async (...args: unknown[]) => (await this.#webLocks()).request(...(args as [never, never])),
+    query: async () => (await this.#webLocks()).query(),
+  } as LatchLocks;
   readonly #now: () => number;
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #first: SessionClient<Added>;
@@ -151,6 +154,10 @@ export class SpreadClient<Added extends AdditionCalls = AdditionCalls> implement
 
   async #tellOf(watch: KeyWatch): Promise<void> {
     await watch.follow(this.#first.spread > 1 ? (await this.#load()).watchedBy(watch.what) : [this.#first]);
+  }
+
+  async #webLocks(): Promise<LatchLocks> {
+    return (await import("./web-locks/web-locks.ts")).webLocks(this);
   }
 
   #load(): Promise<Parts<Added>> {
