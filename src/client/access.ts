@@ -10,24 +10,35 @@ export interface Asks {
 }
 
 /** For the first acquire of the key that waits. Undefined `asks`: it does not ask any more. */
-export function requestAccess<Call>(book: ClaimBook<Call>, call: Call, key: string, asks: Asks | undefined): void {
+export function requestAccess<Call>(
+  book: ClaimBook<Call>,
+  call: Call,
+  key: string,
+  asks: Asks | undefined,
+): Entry<Call> | undefined {
   for (const entry of book.entries.values()) {
     if (entry.frame.t !== "acquire" || entry.frame.key !== key || entry.hold !== undefined) continue;
-    entry.asks = asks;
-    return sendAsk(book, call, entry);
+    const again = (): Entry<Call> => sendAsk(book, undefined, entry, asks);
+    entry.afterSend = asks && again;
+    return sendAsk(book, call, entry, asks);
   }
   book.emit({ kind: "failed", call, error: new RefusedError("not_waiting", "nothing waits for this key here") });
+  return undefined;
 }
 
-/** As the claim asks now. */
-export function sendAsk<Call>(book: ClaimBook<Call>, call: Call | undefined, claim: Entry<Call>): void {
+function sendAsk<Call>(
+  book: ClaimBook<Call>,
+  call: Call | undefined,
+  claim: Entry<Call>,
+  asks: Asks | undefined,
+): Entry<Call> {
   const frame = {
     t: "request_access",
     // It has another id once it has queued anew.
     get claim() {
       return claim.id;
     },
-    ...(claim.asks ?? { withdraw: true }),
+    ...(asks ?? { withdraw: true }),
   } as const;
-  book.ask(call, frame, undefined);
+  return book.ask(call, frame, undefined);
 }

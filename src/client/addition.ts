@@ -6,7 +6,9 @@ import type { Ports } from "./clock.ts";
 import type { ErrorOf } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { OnError } from "./locks.ts";
+import type { SessionMachine } from "./session-machine.ts";
 import type { AdditionOutput, Answer, Ask, Entry } from "./session-types.ts";
+import type { Call } from "./wait.ts";
 
 export interface Addition<Calls extends AdditionCalls> {
   /** Of every refusal, those of locks as well. */
@@ -35,22 +37,19 @@ export interface SessionLink {
   readonly ports: Ports;
   readonly now: () => number;
   readonly onError: OnError;
-  /** The time is looked at: whatever is over by the clock should be. */
-  readonly onLook: () => void;
   /** The frame says which answer, so the caller says the type. */
-  readonly request: <Told extends Answer>(frame: Asked) => Promise<Told>;
-  /**
-   * For what may be waited for, `timeout` ms. Rejects with the signal's reason, and withdraws the request, when that aborts.
-   * `give`: what is made of the answer, whose type the frame says, before anything else is heard.
-   */
-  readonly wait: <Given>(
+  request<Told extends Answer>(frame: Asked): Promise<Told>;
+  /** Rejects with the signal's reason, and withdraws the request, when that aborts. `give`: what is made of the answer, before anything else is heard. */
+  wait<Given>(
     signal: AbortSignal | undefined,
-    frame: Asked,
-    timeout: number | undefined,
-    give: (told: never) => Given,
-  ) => Promise<Given>;
-  /** Takes back what a request, by its id, has come to. */
-  readonly withdraw: (id: string) => void;
+    ask: (call: Call, claims: Claims) => Entry<Call> | undefined,
+    give?: (told: never) => Given,
+  ): Promise<Given>;
+  /** After a look at the clock: whatever is over by it is over. */
+  claims<T>(use: (claims: Claims) => T): T;
 }
+
+/** What can be asked in a session. */
+export type Claims = ReturnType<SessionMachine<Call>["claims"]>;
 
 export type Asked = Exclude<Ask, { t: "acquire" }>;

@@ -3,7 +3,6 @@
  * A record leaves in one step: out of every table, and its caller is told.
  */
 
-import { sendAsk } from "./access.ts";
 import { NEVER } from "./clock.ts";
 import { type ErrorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
@@ -88,8 +87,7 @@ export class ClaimBook<Call> {
     delete entry.resendAt;
     const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
     this.#sendText(entry, JSON.stringify({ ...frame, id, timeout: timeout && left }));
-    // A claim that queues anew has not asked yet.
-    if (entry.asks !== undefined) sendAsk(this, undefined, entry);
+    entry.afterSend?.();
   }
 
   /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */
@@ -110,8 +108,12 @@ export class ClaimBook<Call> {
   }
 
   /** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */
-  letGo(call: Call | undefined, { key, token }: Pick<Held<Call>, "key" | "token">, hold: Held<Call> | undefined): void {
-    this.ask(call, { t: "release", key, token }, hold, NEVER);
+  letGo(
+    call: Call | undefined,
+    { key, token }: Pick<Held<Call>, "key" | "token">,
+    hold: Held<Call> | undefined,
+  ): Entry<Call> {
+    return this.ask(call, { t: "release", key, token }, hold, NEVER);
   }
 
   /** Its answer is there, or nobody wants it any more. The next request about the same hold may go. */

@@ -31,7 +31,10 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
   constructor(link: SessionLink) {
     this.#link = link;
     this.#attempts = new Attempts({
-      ...link,
+      ports: link.ports,
+      now: link.now,
+      onError: link.onError,
+      onLook: () => link.claims(() => undefined),
       extend: async (key, attempt, lease) => {
         const told = await link.request<AttemptExtendedFrame>({ t: "extend_attempt", key, attempt, lease });
         return { lease: told.lease, expiresIn: told.expires_in };
@@ -41,12 +44,16 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
 
   async begin(key: string, { signal, renew = false, timeout, ...asked }: BeginOptions = {}): Promise<Begun> {
     const frame = { t: "begin", key, ...asked } as const;
-    const begun = await this.#link.wait(signal, frame, timeout, (told: StartTold | ReplayFrame) => {
-      if (told.t === "replay") return told;
-      // At once: what ends it may come with the same message.
-      const { id, attempt, number, lease, expires_in: expiresIn, until } = told;
-      return this.#attempts.started({ id, key, attempt, number, lease, expiresIn, until }, renew);
-    });
+    const begun = await this.#link.wait(
+      signal,
+      (call, claims) => claims.request(call, frame, timeout),
+      (told: StartTold | ReplayFrame) => {
+        if (told.t === "replay") return told;
+        // At once: what ends it may come with the same message.
+        const { id, attempt, number, lease, expires_in: expiresIn, until } = told;
+        return this.#attempts.started({ id, key, attempt, number, lease, expiresIn, until }, renew);
+      },
+    );
     return "t" in begun ? replayOf(begun) : begun;
   }
 
@@ -74,7 +81,7 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
   heard(output: AdditionOutput): void {
     switch (output.kind) {
       case "started_unasked":
-        if (!this.#attempts.has(output.frame.attempt)) this.#link.withdraw(output.frame.id);
+        if (!this.#attempts.has(output.frame.attempt)) this.#link.claims((claims) => claims.withdraw(output.frame.id));
         return;
       case "attempt_lost":
         return this.#attempts.lose(output.id, output.error);

@@ -12,7 +12,6 @@ import type {
 import type { AccessRequested, Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { ConnectOptions } from "./connect.ts";
 import type { LatchkeyError, LockLostError, LossReason } from "./errors.ts";
-import type { Asks } from "./access.ts";
 import type { AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
 import type { WatchTold } from "./watches.ts";
@@ -110,8 +109,8 @@ export interface Entry<Call> {
   resendAt?: number;
   /** Acquire: the server said that it waits, so its grant comes unasked. */
   queued?: boolean;
-  /** Acquire: it asks whoever holds the key, in these words. */
-  asks?: Asks | undefined;
+  /** Acquire that asks whoever holds the key for it: a claim that queues anew has not asked yet. */
+  afterSend?: (() => unknown) | undefined;
   /** The frame as it was sent, which may be sent again to ask how a claim stands. */
   text?: string;
   /** Extend: the end of the lease before it was sent. */

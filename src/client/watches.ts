@@ -9,6 +9,9 @@ import { type ConnectionStatus, WATCH_MARK } from "./session-types.ts";
 import type { Self } from "./told-state.ts";
 import type { View } from "./watching.ts";
 
+/** The pause before a watch is asked for again that the server could not serve, ms. */
+const AGAIN_MS = 1_000;
+
 export type WatchAsk = Extract<ClientFrame, { t: "watch" | "unwatch" }>;
 
 /** What the server says with the id of a watch. */
@@ -19,8 +22,8 @@ export interface WatchesLink {
   readonly connection: () => ConnectionStatus;
   /** Nothing comes of it without a connection. */
   send(frame: WatchAsk): void;
-  /** Calls `run` a little later. */
-  later(run: () => void): void;
+  /** Calls `run` after so many ms. */
+  later(ms: number, run: () => void): void;
   self(): Self;
   readonly onError: OnError;
 }
@@ -68,7 +71,7 @@ export class Watches {
     const error = errorOf(told, "");
     this.#settings.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
-    if (error instanceof UnavailableError) this.#settings.later(() => this.#ask(id));
+    if (error instanceof UnavailableError) this.#settings.later(AGAIN_MS, () => this.#ask(id));
     else if (this.#views.delete(id)) view.watch.close(error);
   }
 

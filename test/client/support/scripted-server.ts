@@ -1,6 +1,8 @@
 import { expect } from "vitest";
 // What is loaded later is there at once in virtual time.
+import "../../../src/client/access.ts";
 import "../../../src/client/held-locks.ts";
+import "../../../src/client/told.ts";
 import "../../../src/client/watching.ts";
 import "../../../src/client/web-locks/web-locks.ts";
 import type { ConnectOptions, Lock } from "../../../src/client/index.ts";
