@@ -8,7 +8,7 @@ import type { Heartbeat } from "./heartbeat.ts";
 import type { OnError } from "./locks.ts";
 import type { SessionMachine } from "./session-machine.ts";
 import type { AdditionOutput, Answer, Ask, Entry } from "./session-types.ts";
-import type { Call } from "./wait.ts";
+import type { Waiter } from "./wait.ts";
 
 export interface Addition<Calls extends AdditionCalls> {
   /** Of every refusal, those of locks as well. */
@@ -42,7 +42,7 @@ export interface SessionLink {
   /** Rejects with the signal's reason, and withdraws the request, when that aborts. `give`: what is made of the answer, before anything else is heard. */
   wait<Given>(
     signal: AbortSignal | undefined,
-    ask: (call: Call, claims: Claims) => Entry<Call> | undefined,
+    ask: (call: Waiter, claims: Claims) => Entry<Waiter> | undefined,
     give?: (told: never) => Given,
   ): Promise<Given>;
   /** After a look at the clock: whatever is over by it is over. */
@@ -50,6 +50,6 @@ export interface SessionLink {
 }
 
 /** What can be asked in a session. */
-export type Claims = ReturnType<SessionMachine<Call>["claims"]>;
+export type Claims = ReturnType<SessionMachine<Waiter>["claims"]>;
 
 export type Asked = Exclude<Ask, { t: "acquire" }>;

@@ -14,6 +14,7 @@ import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
+import type { Reconcile } from "./resume.ts";
 import type { Answer, Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
 
 /** The pause before a request is sent again that the server could not serve, ms. */
@@ -29,14 +30,16 @@ const WAITS: ReadonlySet<Ask["t"]> = new Set(["acquire", "begin"]);
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
 export class ClaimTable<Call> {
+  /** Set before the first resume; see `resume.ts`. */
+  reconcile: Reconcile | undefined;
   readonly book: ClaimBook<Call>;
   readonly #heartbeat: Heartbeat;
-  readonly #added: AdditionTable<Call> | undefined;
+  readonly added: AdditionTable<Call> | undefined;
 
   constructor(heartbeat: Heartbeat, emit: (output: Output<Call>) => void, addition?: Addition<AdditionCalls>) {
     this.book = new ClaimBook(emit, addition?.errorOf ?? errorOf);
     this.#heartbeat = heartbeat;
-    this.#added = addition?.table(this.book, heartbeat);
+    this.added = addition?.table(this.book, heartbeat);
   }
 
   get holding(): boolean {
@@ -116,7 +119,7 @@ export class ClaimTable<Call> {
   /** From now on frames can be sent. `claims`: the server's snapshot after a resume, which was asked for at `helloAt`. */
   connected(session: string, helloAt: number, claims: readonly ClaimTold[] | undefined): void {
     this.book.session = session;
-    if (claims !== undefined) this.#reconcile(new Map(claims.map((told) => [told.id, told])), helloAt);
+    if (claims !== undefined) this.reconcile?.(this, claims, helloAt);
     for (const entry of this.book.entries.values()) {
       if (entry.sentAt === undefined) this.book.send(entry);
     }
@@ -147,7 +150,7 @@ export class ClaimTable<Call> {
 
   /** All that is held through the session; `kept` ones, which go on without it, only when nobody can use them any more. */
   loseAll(reason: "dropped" | "closed", kept: boolean = false): void {
-    this.#added?.allLost(reason);
+    this.added?.allLost(reason);
     for (const hold of this.book.holds.values()) {
       if (kept || !hold.keep) this.book.lose(hold, reason);
     }
@@ -165,7 +168,7 @@ export class ClaimTable<Call> {
     const entry = this.book.entries.get(frame.id);
     if (frame.t === "granted") this.#granted(frame, entry);
     else if (frame.t === "lost") this.#lost(frame, entry);
-    else if (frame.t === "started" || frame.t === "attempt_lost") this.#added?.received(frame, entry);
+    else if (frame.t === "started" || frame.t === "attempt_lost") this.added?.received(frame, entry);
     else if (entry !== undefined) this.#answered(frame, entry);
   }
 
@@ -206,7 +209,7 @@ export class ClaimTable<Call> {
       const { queued } = entry;
       if (queued && frame.expires_in !== undefined) book.repeat(entry);
       // If not, the answer to that decides.
-      if (isProven || !queued) this.#hold(frame, entry, until);
+      if (isProven || !queued) this.hold(frame, entry, until);
     } else if (hold === undefined) {
       // Not wanted any more. It may be a nested acquire's.
       book.letGo(undefined, frame, this.#byToken(frame.token));
@@ -216,7 +219,7 @@ export class ClaimTable<Call> {
   }
 
   /** The entry is granted. */
-  #hold(told: Granted | ClaimTold, entry: Entry<Call>, until: number): void {
+  hold(told: Granted | ClaimTold, entry: Entry<Call>, until: number): void {
     const book = this.book;
     let { hold } = entry;
     if (hold === undefined && until <= book.now) {
@@ -275,46 +278,12 @@ export class ClaimTable<Call> {
     }
   }
 
-  /** After a resume: what the server says against what is remembered here. */
-  #reconcile(told: Map<string, ClaimTold>, helloAt: number): void {
-    const book = this.book;
-    for (const hold of book.holds.values()) {
-      const claim = told.get(hold.id);
-      told.delete(hold.id);
-      if (hold.session !== book.session) continue;
-      if (claim?.state === "holding") {
-        book.setLease(hold, leaseUntil(helloAt, claim.expires_in));
-      } else if (hold.open > 0) {
-        book.lose(hold, (claim?.outcome as LossReason | undefined) ?? "unknown");
-      }
-      // Else its last release is sent again, and the answer says how it ended.
-    }
-    for (const entry of Array.from(book.entries.values())) {
-      const claim = told.get(entry.id);
-      told.delete(entry.id);
-      if (claim === undefined) this.#askAgain(entry, helloAt);
-      else if (claim.state === "waiting") entry.queued = true;
-      else if (claim.state === "holding") this.#hold(claim, entry, leaseUntil(helloAt, claim.expires_in));
-      else if (claim.outcome === "timed_out") book.fail(entry, book.waitIsOver(entry));
-      else if (claim.outcome === "revoked") book.fail(entry, waitEnded("revoked"));
-      else book.renew(entry);
-    }
-    for (const claim of told.values()) {
-      if (claim.state !== "gone") book.cancel(claim.id);
-    }
-  }
-
-  #askAgain(entry: Entry<Call>, helloAt: number): void {
-    if (entry.frame.t === "begin" && entry.sentAt !== undefined) this.#added?.askAgain(entry, helloAt);
-    else entry.sentAt = undefined;
-  }
-
   #byToken(token: string): Held<Call> | undefined {
     return this.book.find((held) => held.token === token);
   }
 }
 
 /** Somebody else ended a wait. */
-function waitEnded(reason: string): LatchkeyError {
+export function waitEnded(reason: string): LatchkeyError {
   return new UnavailableError(reason, `the wait for the lock was ended: ${reason}`);
 }

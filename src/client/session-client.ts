@@ -11,7 +11,7 @@ import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
 import type { LatchkeyError } from "./errors.ts";
 import { extensionOf } from "./extension.ts";
-import { Grant, LockHandle } from "./lock.ts";
+import { Grants } from "./grants.ts";
 import type {
   AcquireOptions,
   Extension,
@@ -26,12 +26,11 @@ import type {
 import { followPage } from "./page-life.ts";
 import type { Parts } from "./parts.ts";
 import { reporter } from "./report.ts";
-import { gripOf } from "./session-grip.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { addressOf } from "./url.ts";
-import { type Call, waitFor } from "./wait.ts";
+import { type Waiter, waitFor } from "./wait.ts";
 import { Waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
@@ -57,10 +56,10 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
   readonly #onStatus: ConnectOptions["onStatus"];
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #isPart: boolean;
-  readonly #machine: SessionMachine<Call>;
+  readonly #machine: SessionMachine<Waiter>;
   readonly #socket: SessionSocket;
   readonly #waker: Waker;
-  readonly #grants = new WeakMap<Hold, Grant>();
+  readonly #grants = new Grants(this);
   readonly #listeners: Set<() => void> = new Set();
   #settleReady!: (error: Error | undefined) => void;
   #told: ConnectionStatus = "connecting";
@@ -72,7 +71,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
 
   /** `part`: of a space whose keys are spread; then all that is asked here is asked of this session. */
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
-    const { auth, space, signal, onError } = options;
+    const { auth, grace = 0, space = "", signal, onError } = options;
     const onStatus = (): void => this.#changed();
     this.#open = (other) => new SessionClient(url, { ...options, onStatus }, ports, addition, other);
     this.#isPart = part > 0;
@@ -86,9 +85,13 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     );
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
-    address.searchParams.set("space", space ?? "");
+    address.searchParams.set("space", space);
     if (this.#isPart) address.searchParams.set("part", String(part));
-    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, auth, {
+    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, {
+      credential: async () => {
+        if (grace > 0) this.#machine.reconcile = (await import("./resume.ts")).reconcile;
+        return typeof auth === "function" ? auth() : auth;
+      },
       afterTurn: (run) => ports.afterTurn(run),
       tell: (event, told) => this.#step((machine, now) => machine[event](told as never, now)),
       onError: this.onError,
@@ -131,7 +134,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
       session.wait(
         signal,
         (call, claims) => claims.acquire(call, key, wanted),
-        (hold: Hold) => session.#handle(hold),
+        (hold: Hold) => session.#grants.handle(hold),
       ),
     );
   }
@@ -224,7 +227,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
   /** Asks for something, and withdraws it when the signal aborts. `give`: from what was told, before anything else is heard. */
   wait<Given>(
     signal: AbortSignal | undefined,
-    ask: (call: Call, claims: Claims) => Entry<Call> | undefined,
+    ask: (call: Waiter, claims: Claims) => Entry<Waiter> | undefined,
     give: (told: never) => Given = (told) => told,
   ): Promise<Given> {
     return waitFor(
@@ -299,24 +302,15 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     this.#onStatus?.(connection);
   }
 
-  #handle(hold: Hold): Lock {
-    let grant = this.#grants.get(hold);
-    if (grant === undefined) {
-      grant = new Grant(hold);
-      this.#grants.set(hold, grant);
-    }
-    return new LockHandle(grant, gripOf(this, hold));
-  }
-
   /** One input to the machine, all that it wants done for it, and the timer for what comes next. */
-  #step<T>(input: (machine: SessionMachine<Call>, now: number) => T): T {
+  #step<T>(input: (machine: SessionMachine<Waiter>, now: number) => T): T {
     const result = input(this.#machine, this.now());
     for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
     this.#waker.wakeAt(this.#machine.wakeAt, this.#machine.holding);
     return result;
   }
 
-  #do(output: Output<Call>): void {
+  #do(output: Output<Waiter>): void {
     switch (output.kind) {
       case "connect":
         return this.#socket.open();
@@ -331,7 +325,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
       case "failed":
         return output.call.reject(output.error);
       case "lost":
-        return this.#grants.get(output.hold)?.lose(output.error);
+        return this.#grants.lose(output.hold, output.error);
       case "watched":
         return this.#watches?.received(output.told);
       case "status":

@@ -22,6 +22,7 @@ import { ClaimTable } from "./claim-table.ts";
 import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import type { Reconcile } from "./resume.ts";
 import { type ConnectionStatus, type Output, type SessionSettings, WATCH_MARK } from "./session-types.ts";
 import type { WatchAsk, WatchTold } from "./watches.ts";
 
@@ -69,6 +70,11 @@ export class SessionMachine<Call> {
     this.#reconnect = settings.reconnect ?? {};
     this.#random = random;
     this.#claims = new ClaimTable(this.#heartbeat, (output) => this.#outputs.push(output), addition);
+  }
+
+  /** Must be set before a session with a grace connects. */
+  set reconcile(reconcile: Reconcile) {
+    this.#claims.reconcile = reconcile;
   }
 
   /** The next thing to do. */

@@ -21,6 +21,8 @@ export type Auth = string | (() => string | Promise<string>);
 
 /** What the socket needs around it. */
 interface Surroundings extends Pick<Ports, "afterTurn"> {
+  /** Called for each attempt. */
+  readonly credential: () => Promise<string | undefined>;
   /** With what it is `opened` is a credential, what is `received` a text, and what it is `closed` with a code, if they are known. */
   readonly tell: (event: "opened" | "received" | "closed", told: string | number | undefined) => void;
   readonly onError: OnError;
@@ -34,7 +36,6 @@ export class SessionSocket {
   closed: Promise<void> = Promise.resolve();
   readonly #url: string;
   readonly #WebSocket: WebSocketConstructor;
-  readonly #auth: Auth | undefined;
   readonly #around: Surroundings;
   #socket: WebSocketLike | undefined;
   #attempt = 0;
@@ -42,10 +43,9 @@ export class SessionSocket {
   #leaving: string[] = [];
   #leavingChars = 0;
 
-  constructor(url: string, WebSocket: WebSocketConstructor, auth: Auth | undefined, around: Surroundings) {
+  constructor(url: string, WebSocket: WebSocketConstructor, around: Surroundings) {
     this.#url = url;
     this.#WebSocket = WebSocket;
-    this.#auth = auth;
     this.#around = around;
   }
 
@@ -92,7 +92,7 @@ export class SessionSocket {
   }
 
   async #connect(attempt: number): Promise<void> {
-    const credential = typeof this.#auth === "function" ? await this.#auth() : this.#auth;
+    const credential = await this.#around.credential();
     if (attempt !== this.#attempt) return;
     const socket = new this.#WebSocket(this.#url, [SUBPROTOCOL]);
     this.#socket = socket;

@@ -1,13 +1,13 @@
 /** Who waits for an answer. */
-export interface Call {
+export interface Waiter {
   resolve(value: never): void;
-  reject(error: unknown): void;
+  reject(error: Error): void;
 }
 
 /** How something is asked for and taken back. */
 export interface Asking<Asked> {
-  ask(call: Call): Asked;
-  cancel(asked: Asked): void;
+  readonly ask: (call: Waiter) => Asked;
+  readonly cancel: (asked: Asked) => void;
 }
 
 /** Asks, and takes it back when the signal aborts. `give`: from what was told, before anything else is heard. */
@@ -27,7 +27,7 @@ export function waitFor<Asked, Given>(
       waiting = false;
       signal?.removeEventListener("abort", stop);
     };
-    const call: Call = {
+    const call: Waiter = {
       resolve(told) {
         settled();
         resolve(give(told));
