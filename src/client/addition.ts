@@ -1,7 +1,7 @@
 /** What a session can do beside locks, plugged in by who wants it, so that nobody else's program has to carry it. */
 
-import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
 import type { ClaimBook } from "./claim-book.ts";
+import type { ClaimFrame } from "./claim-table.ts";
 import type { Ports } from "./clock.ts";
 import type { ErrorOf } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
@@ -20,8 +20,8 @@ export interface Addition<Calls extends AdditionCalls> {
 }
 
 export interface AdditionTable<Call> {
-  /** A frame that is about no lock. */
-  received(frame: StartedFrame | AttemptLostFrame, entry: Entry<Call> | undefined): void;
+  /** Whether the frame is its own: then it is served. */
+  received(frame: ClaimFrame, entry: Entry<Call> | undefined): boolean;
   /** The session is over, or not believed in any more. */
   allLost(reason: "dropped" | "closed"): void;
   /** After a resume, which was asked for at `helloAt`: how a request that is no lock's stands has to be asked for. */

@@ -6,7 +6,7 @@
 import { NEVER } from "./clock.ts";
 import { type ErrorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
-import type { Ask, Entry, Held, Output } from "./session-types.ts";
+import type { Ask, Entry, Held, Output, Wait } from "./session-types.ts";
 
 /** How long a request without a timeout of its own may be without an answer, ms. */
 const ANSWER_MS = 10_000;
@@ -60,8 +60,9 @@ export class ClaimBook<Call> {
     hold: Held<Call> | undefined,
     patienceMs: number = ANSWER_MS,
     timeout?: number,
+    wait?: Wait,
   ): Entry<Call> {
-    const entry: Entry<Call> = { call, frame, hold, timeout, giveUpAt: this.now + patienceMs, id: this.#newId() };
+    const entry: Entry<Call> = { call, frame, hold, timeout, wait, giveUpAt: this.now + patienceMs, id: this.#newId() };
     const error = (hold && lossOf(hold)) ?? this.closed;
     if (error === undefined) {
       this.entries.set(entry.id, entry);
@@ -103,7 +104,7 @@ export class ClaimBook<Call> {
     this.send(entry);
   }
 
-  cancel(id: string, t: "cancel" | "cancel_begin" = "cancel"): void {
+  cancel(id: string, t: Wait["cancel"] = "cancel"): void {
     if (this.session !== undefined) this.emit({ kind: "send", text: JSON.stringify({ t, id }) });
   }
 
@@ -140,9 +141,8 @@ export class ClaimBook<Call> {
     this.remove(entry);
     this.#leave(entry);
     // The server knows a claim by the id of its acquire; a nested acquire is part of another claim.
-    if (entry.sentAt === undefined) return;
-    if (entry.frame.t === "acquire" && entry.hold === undefined) this.cancel(entry.id);
-    else if (entry.frame.t === "begin") this.cancel(entry.id, "cancel_begin");
+    const { wait, sentAt, hold } = entry;
+    if (wait !== undefined && sentAt !== undefined && hold === undefined) this.cancel(entry.id, wait.cancel);
   }
 
   /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
@@ -184,7 +184,7 @@ export class ClaimBook<Call> {
 
   /** `told`: what the server says besides. */
   waitIsOver(entry: Entry<Call>, told?: object): LatchkeyError {
-    return this.errorOf({ ...told, code: entry.frame.t === "begin" ? "in_progress" : "timeout" }, keyOf(entry));
+    return this.errorOf({ ...told, code: entry.wait?.over ?? "timeout" }, keyOf(entry));
   }
 
   #sendText(entry: Entry<Call>, text: string): void {

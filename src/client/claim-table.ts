@@ -6,7 +6,6 @@
  * was given up, a grant that crossed its cancel) is not wanted, and is let go.
  */
 
-import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
 import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
 import type { Addition, AdditionCalls, AdditionTable, Asked } from "./addition.ts";
 import { ClaimBook, keyOf } from "./claim-book.ts";
@@ -15,7 +14,7 @@ import { errorOf, type LatchkeyError, LockLostError, type LossReason, Unavailabl
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
 import type { Reconcile } from "./resume.ts";
-import type { Answer, Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
+import type { Answer, Ask, Entry, Held, Hold, Output, Wait, Wanted } from "./session-types.ts";
 
 /** The pause before a request is sent again that the server could not serve, ms. */
 const RESEND_MS = 1_000;
@@ -23,8 +22,7 @@ const RESEND_MS = 1_000;
 /** What is sent again when the server could not serve it. */
 const MUST_ARRIVE: ReadonlySet<Ask["t"]> = new Set(["release", "complete", "fail"]);
 
-/** What may be waited for. */
-const WAITS: ReadonlySet<Ask["t"]> = new Set(["acquire", "begin"]);
+const ACQUIRE: Wait = { over: "timeout", cancel: "cancel" };
 
 /** The frames that answer something or tell of a claim. */
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
@@ -81,7 +79,7 @@ export class ClaimTable<Call> {
     // Whoever asks only whether the key is free (0) still waits for the connection and the answer.
     const patienceMs = timeout === undefined ? NEVER : timeout || undefined;
     const limit = timeout === NEVER ? undefined : timeout;
-    return this.book.ask(call, { t: "acquire", key, ttl, ...(nested ?? rest) }, hold, patienceMs, limit);
+    return this.book.ask(call, { t: "acquire", key, ttl, ...(nested ?? rest) }, hold, patienceMs, limit, ACQUIRE);
   }
 
   cancel(entry: Entry<Call> | undefined): void {
@@ -102,16 +100,11 @@ export class ClaimTable<Call> {
     return this.book.letGo(call, held, held);
   }
 
-  /** By raw token, or without one. `timeout`: of something that may be waited for, ms. */
-  request(call: Call, frame: Asked, timeout?: number): Entry<Call> {
+  /** By raw token, or without one. `timeout`, ms: of something that may be waited for. */
+  request(call: Call, frame: Asked, timeout?: number, wait?: Wait): Entry<Call> {
     const hold = "token" in frame ? this.#byToken(frame.token) : undefined;
     // Like an acquire, it waits for the connection and the answer also without a timeout.
-    return this.book.ask(call, frame, hold, timeout || undefined, timeout);
-  }
-
-  /** Takes back what nobody wants. */
-  withdraw(id: string): void {
-    this.book.cancel(id, "cancel_begin");
+    return this.book.ask(call, frame, hold, timeout || undefined, timeout, wait);
   }
 
   // What the connection does.
@@ -144,7 +137,7 @@ export class ClaimTable<Call> {
     this.loseAll("dropped");
     for (const entry of this.book.entries.values()) {
       entry.sentAt = undefined;
-      if (error !== undefined && WAITS.has(entry.frame.t)) this.book.fail(entry, error);
+      if (error !== undefined && entry.wait !== undefined) this.book.fail(entry, error);
     }
   }
 
@@ -166,23 +159,20 @@ export class ClaimTable<Call> {
 
   received(frame: ClaimFrame): void {
     const entry = this.book.entries.get(frame.id);
+    if (this.added?.received(frame, entry) === true) return;
     if (frame.t === "granted") this.#granted(frame, entry);
     else if (frame.t === "lost") this.#lost(frame, entry);
-    else if (frame.t === "started" || frame.t === "attempt_lost") this.added?.received(frame, entry);
     else if (entry !== undefined) this.#answered(frame, entry);
   }
 
-  #answered(
-    frame: Exclude<ClaimFrame, Granted | LostFrame | StartedFrame | AttemptLostFrame>,
-    entry: Entry<Call>,
-  ): void {
+  #answered(frame: Exclude<ClaimFrame, Granted | LostFrame>, entry: Entry<Call>): void {
     const book = this.book;
     const { call, hold } = entry;
-    if (frame.t === "queued" || frame.t === "attempt_queued") {
+    if (frame.t === "queued") {
       entry.queued = true;
       return;
     }
-    if (frame.t === "timeout" || frame.t === "in_progress") return book.fail(entry, book.waitIsOver(entry, frame));
+    if (frame.t === "timeout") return book.fail(entry, book.waitIsOver(entry, frame));
     if (frame.t === "cancelled") return book.fail(entry, waitEnded("cancelled"));
     if (frame.t === "refused") return this.#refused(frame, entry);
     // All others are what was asked for.

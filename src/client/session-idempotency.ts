@@ -15,7 +15,9 @@ import { UnavailableError } from "./errors.ts";
 import type { AttemptExtension, BeginOptions, Begun, IdempotencyCalls, Replay } from "./idempotency-calls.ts";
 import { workErrorOf } from "./idempotency-errors.ts";
 import { bytesOf } from "./result.ts";
-import type { AdditionOutput, StartTold } from "./session-types.ts";
+import type { AdditionOutput, StartTold, Wait } from "./session-types.ts";
+
+const BEGIN: Wait = { over: "in_progress", cancel: "cancel_begin" };
 
 /** Plugs idempotent work into a session. */
 export const sessionIdempotency: Addition<SessionIdempotency> = {
@@ -46,7 +48,7 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
     const frame = { t: "begin", key, ...asked } as const;
     const begun = await this.#link.wait(
       signal,
-      (call, claims) => claims.request(call, frame, timeout),
+      (call, claims) => claims.request(call, frame, timeout, BEGIN),
       (told: StartTold | ReplayFrame) => {
         if (told.t === "replay") return told;
         // At once: what ends it may come with the same message.
@@ -81,7 +83,8 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
   heard(output: AdditionOutput): void {
     switch (output.kind) {
       case "started_unasked":
-        if (!this.#attempts.has(output.frame.attempt)) this.#link.claims((claims) => claims.withdraw(output.frame.id));
+        if (!this.#attempts.has(output.frame.attempt))
+          this.#link.claims((claims) => claims.book.cancel(output.frame.id, "cancel_begin"));
         return;
       case "attempt_lost":
         return this.#attempts.lose(output.id, output.error);

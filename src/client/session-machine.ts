@@ -34,7 +34,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
-type ClaimCall = "acquire" | "book" | "cancel" | "extend" | "release" | "request" | "withdraw";
+type ClaimCall = "acquire" | "book" | "cancel" | "extend" | "release" | "request";
 
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE_OVERLOADED, CLOSE_TOO_MANY, CLOSE_INTERNAL]);

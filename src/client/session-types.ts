@@ -91,6 +91,12 @@ type IdempotencyAsk = "begin" | "complete" | "fail" | "extend_attempt" | "forget
 
 type WithoutId<Frame> = Frame extends unknown ? Omit<Frame, "id"> : never;
 
+/** How a wait ends that came to nothing: by which error, and by which frame it is taken back. */
+export interface Wait {
+  readonly over: "timeout" | "in_progress";
+  readonly cancel: "cancel" | "cancel_begin";
+}
+
 /** A request without a final answer. */
 export interface Entry<Call> {
   /** Absent: nobody waits for the answer. */
@@ -98,6 +104,8 @@ export interface Entry<Call> {
   readonly frame: Ask;
   /** An acquire's own timeout, as asked, ms. */
   readonly timeout: number | undefined;
+  /** What may be waited for. */
+  readonly wait: Wait | undefined;
   /** The caller is told then that it failed. Infinity: only the server's word or the loss of the hold ends it. */
   readonly giveUpAt: number;
   /** Nested acquire, extend, release: the hold it is about. It fails when that is lost. */
