@@ -34,14 +34,14 @@ import { type Waiter, waitFor } from "./wait.ts";
 import { Waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
-import type { Watches, WatchesLink } from "./watches.ts";
+import type { WatchAsk, Watches, WatchesLink } from "./watches.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
 /** How long `close` waits for the socket, ms. */
 const CLOSE_MS = 1_000;
 
-export class SessionClient<Added extends AdditionCalls = AdditionCalls> implements Client, SessionLink {
+export class SessionClient<Added extends AdditionCalls = AdditionCalls> implements Client, SessionLink, WatchesLink {
   readonly ready: Promise<void>;
   /** Loaded with its first use. Calls keep their order, since all of them wait for that. */
   readonly locks: LatchLocks = {
@@ -127,6 +127,10 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
 
   get session(): string | undefined {
     return this.#machine.session;
+  }
+
+  get user(): string | undefined {
+    return this.#machine.user;
   }
 
   acquire(key: string, { signal, ...wanted }: AcquireOptions = {}): Promise<Lock> {
@@ -247,14 +251,13 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
 
   /** The watches of the session, which are made with the first. */
   watches(make: (link: WatchesLink) => Watches): Watches {
-    this.#watches ??= make({
-      connection: () => this.ownConnection,
-      send: (frame) => this.#step((machine) => machine.watch(frame)),
-      later: (ms, run) => this.ports.timer(ms, run, true),
-      self: () => ({ session: this.session, user: this.#machine.user }),
-      onError: this.onError,
-    });
+    this.#watches ??= make(this);
     return this.#watches;
+  }
+
+  /** About a watch. Nothing comes of it without a connection. */
+  tell(frame: WatchAsk): void {
+    this.#step((machine) => machine.watch(frame));
   }
 
   closeOwn(): Promise<void> {
