@@ -194,12 +194,9 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     return watch;
   }
 
-  requestAccess(key: string, message?: string, { withdraw }: { readonly withdraw?: boolean } = {}): Promise<void> {
-    const asks = withdraw === true ? undefined : { message };
-    return this.at(key, async (session) => {
-      const { requestAccess } = await import("./access.ts");
-      await session.wait(undefined, (call, { book }) => requestAccess(book, call, key, asks));
-    });
+  async requestAccess(key: string, message?: string, options?: { readonly withdraw?: boolean }): Promise<void> {
+    const { requestAccess } = await import("./access.ts");
+    await this.at(key, (session) => requestAccess(session, key, message, options));
   }
 
   close(): Promise<void> {

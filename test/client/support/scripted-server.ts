@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 // What is loaded later is there at once in virtual time.
 import "../../../src/client/access.ts";
+import "../../../src/client/contention.ts";
 import "../../../src/client/held-locks.ts";
 import "../../../src/client/resume.ts";
 import "../../../src/client/told.ts";
