@@ -29,7 +29,15 @@ export async function measureHandOffs(site: Site, turns: Turns, findings: Findin
   const few = await lineOf(servers, FEW);
   const lines = [few, await lineOf(programs, FEW)];
   const roundTrip = await openPubSub(stack, site);
-  const bare: Subject = { name: "publish to a process, and back", once: () => timed(roundTrip) };
+  const asking = httpClient(site.serverUrls[0] ?? "");
+  const bare: Subject = {
+    name: "publish to a process, and back",
+    once: async () => {
+      // A line is asked for between hand-offs whether it stands again: what does not pause finds everybody awake.
+      await asking.status("nobody's");
+      return timed(roundTrip);
+    },
+  };
   const subjects = [servers, programs].map(({ name }, i) => ({ name, once: () => lines[i]!.handOff() }));
   const times = await takeTurns([bare, ...subjects], turns);
   findings.table("a hand-off from process to process", [

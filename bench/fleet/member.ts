@@ -3,8 +3,9 @@
 import type { Command } from "../../src/core/index.ts";
 import type { Connector } from "../../src/fleet/connector.ts";
 import { SCRIPT } from "../../src/fleet/lua/index.ts";
-import { decodeAnswer, encodeCall, type FleetAnswer } from "../../src/fleet/script.ts";
+import { decodeAnswer, encodeCall, encodeLimits, type FleetAnswer } from "../../src/fleet/script.ts";
 
+const LIMITS = encodeLimits({});
 const PREFIX = "latchkey-bench:";
 
 export class Member {
@@ -58,17 +59,21 @@ export class Member {
 
   async #send(commands: readonly Command[], more: { readonly leave?: true }): Promise<FleetAnswer> {
     const batch = ++this.#batch;
-    const { keys, args } = encodeCall(PREFIX, {
-      space: this.#space,
-      process: this.name,
-      batch,
-      read: this.#read,
-      commands,
-      ...more,
-      ...(this.#now !== undefined && { now: this.#now }),
-      ...(batch === 1 && { join: { channel: channelOf(this.name) } }),
-      settings: { leaseMs: 60_000 },
-    });
+    const { keys, args } = encodeCall(
+      PREFIX,
+      {
+        space: this.#space,
+        process: this.name,
+        batch,
+        read: this.#read,
+        commands,
+        ...more,
+        ...(this.#now !== undefined && { now: this.#now }),
+        ...(batch === 1 && { join: { channel: channelOf(this.name) } }),
+        settings: { leaseMs: 60_000 },
+      },
+      LIMITS,
+    );
     const answer = decodeAnswer(await this.#connector.run({ script: SCRIPT, keys, args }));
     if (answer.served !== commands.length) throw new Error(`${answer.served} of ${commands.length} were served`);
     const refused = answer.letters.flatMap(({ effects }) => effects).find(({ kind }) => kind === "refused");

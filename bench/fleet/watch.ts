@@ -28,9 +28,20 @@ export class Watch {
           },
         };
       },
-      drop: () => client.drop(),
-      close: () => client.close(),
+      drop: () => {
+        this.#gone(name);
+        client.drop();
+      },
+      close: () => {
+        this.#gone(name);
+        return client.close();
+      },
     };
+  }
+
+  /** What it holds passes on as it goes. */
+  #gone(name: string): void {
+    for (const [key, holder] of this.#holders) if (holder === name) this.#holders.delete(key);
   }
 
   #granted(key: string, name: string, { fence }: Held): void {

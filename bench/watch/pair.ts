@@ -92,7 +92,7 @@ class Side {
   }
 }
 
-export function openSocket(url: string): Promise<BenchSocket> {
+function openSocket(url: string): Promise<BenchSocket> {
   const broken = (error: Error): never => {
     throw error;
   };

@@ -5,9 +5,19 @@ import type { Clock, Mint } from "../host/ports.ts";
 import { SPACE_DEFAULT } from "../protocol/names.ts";
 import { type Connector, inTime, type Subscription } from "./connector.ts";
 import { FleetError } from "./error.ts";
+import { frees, SCRIPT_THAT_FREES } from "./full.ts";
 import { SCRIPT } from "./lua/index.ts";
 import { FLEET_LIMITS, LEASE_DEFAULT_MS, pollMs } from "./limits.ts";
-import { decodeAnswer, decodeWake, encodeCall, type FleetAnswer, type FleetCall, touchedChannel } from "./script.ts";
+import {
+  decodeAnswer,
+  decodeWake,
+  encodeCall,
+  encodeLimits,
+  type FleetAnswer,
+  type FleetCall,
+  type ScriptArguments,
+  touchedChannel,
+} from "./script.ts";
 import { FleetSpace } from "./space.ts";
 
 export interface FleetOptions {
@@ -72,6 +82,8 @@ export class Fleet implements FleetPort {
     const { limits, quarantineMs } = parts;
     this.#channel ??= `${this.#prefix}wake:${mint.token()}`;
     const channel = this.#channel;
+    const settings = { leaseMs: this.#leaseMs, limits: { ...FLEET_LIMITS, ...limits }, quarantineMs };
+    const encodedLimits = encodeLimits(settings.limits);
     const space = new FleetSpace(parts, {
       newProcess: (self) => {
         this.#spaces.delete(self.process);
@@ -81,9 +93,9 @@ export class Fleet implements FleetPort {
       },
       clock,
       channel,
-      settings: { leaseMs: this.#leaseMs, limits: { ...FLEET_LIMITS, ...limits }, quarantineMs },
+      settings,
       retryMs: this.#retryMs,
-      call: (call) => this.#call(call),
+      call: (call) => this.#call(call, encodedLimits, frees(call)),
       onWaiting: () => (this.#subscription ??= this.#subscribe(channel)),
       onUnheard: () => this.#subscription?.renew(),
       onOver: ({ process }) => this.#spaces.delete(process),
@@ -97,7 +109,7 @@ export class Fleet implements FleetPort {
     if (!this.#isAway && this.#options.clock.now() < this.#answeredAt + FRESH_MS) return true;
     try {
       // A Redis that is full, or a replica by now, tells of itself all the same: what it refused last it has to do again.
-      await inTime<unknown>(this.#isAway ? this.#call(this.#nothing()) : this.ready(), ASK_MAX_MS);
+      await inTime<unknown>(this.#isAway ? this.#call(this.#nothing(), encodeLimits({})) : this.ready(), ASK_MAX_MS);
       return true;
     } catch {
       return false;
@@ -110,9 +122,13 @@ export class Fleet implements FleetPort {
     await this.#options.connector.close();
   }
 
-  async #call(call: FleetCall): Promise<FleetAnswer> {
-    const { keys, args } = encodeCall(this.#prefix, call);
-    const reply = await this.#run(keys, args);
+  /** `isFreeing`: it is carried out although Redis is full. */
+  async #call(call: FleetCall, limits: string, isFreeing = false): Promise<FleetAnswer> {
+    const encoded = encodeCall(this.#prefix, call, limits);
+    const reply = await this.#run(encoded).catch((error: unknown) => {
+      if (isFreeing && error instanceof FleetError && error.code === "full") return this.#free(encoded, error);
+      throw error;
+    });
     this.#answeredAt = this.#options.clock.now();
     try {
       return decodeAnswer(reply);
@@ -123,10 +139,10 @@ export class Fleet implements FleetPort {
   }
 
   /** An outage is told of once, however many spaces there are. */
-  async #run(keys: readonly string[], args: readonly string[]): Promise<string> {
+  async #run(encoded: ScriptArguments): Promise<string> {
     try {
       if (!this.#isInspected) await this.ready();
-      const reply = await this.#options.connector.run({ script: SCRIPT, keys, args });
+      const reply = await this.#options.connector.run({ script: SCRIPT, ...encoded });
       this.#isAway = false;
       return reply;
     } catch (error) {
@@ -134,6 +150,15 @@ export class Fleet implements FleetPort {
       if (isOutage && !this.#isAway) this.#options.onError(error, { where: "fleet" });
       this.#isAway = isOutage;
       throw error;
+    }
+  }
+
+  async #free(encoded: ScriptArguments, refused: FleetError): Promise<string> {
+    try {
+      return await this.#options.connector.run({ script: SCRIPT_THAT_FREES, ...encoded });
+    } catch (error) {
+      // That this Redis does not take such a script is no news; that it is gone meanwhile is.
+      throw error instanceof FleetError && error.code === "unreachable" ? error : refused;
     }
   }
 

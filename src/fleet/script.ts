@@ -6,7 +6,15 @@
  * process caused is published as well. Whoever applies letters strictly by number hears every effect once, in the order in which things came about.
  */
 
-import { type Command, type Effect, type EngineLimits, isAboutRecord, type LedgerLimits } from "../core/index.ts";
+import {
+  type Command,
+  DEFAULT_LEDGER_LIMITS,
+  DEFAULT_LIMITS,
+  type Effect,
+  type EngineLimits,
+  isAboutRecord,
+  type LedgerLimits,
+} from "../core/index.ts";
 import { decodeResult, encodeResult } from "../protocol/result-text.ts";
 import { decodeParsed, encodeJson } from "./text.ts";
 
@@ -59,6 +67,11 @@ export interface Moved {
 
 export type FleetEffect = Effect | Moved;
 
+/** Whether from now on more comes about for this process than it asks for. */
+export function isBeginning({ kind }: FleetEffect): boolean {
+  return kind === "queued" || kind === "attempt_queued" || kind === "opened" || kind === "resumed";
+}
+
 export interface FleetAnswer {
   /**
    * `unknown`: the lease of this process had ended, or Redis has lost everything: nothing was carried out, and its sessions are over
@@ -77,27 +90,17 @@ export interface FleetAnswer {
   readonly epoch: string;
   /** The number of the latest keys that were published; absent: nobody watches. */
   readonly touches?: number;
-  /** What there is in the space after this call. */
-  readonly counts: FleetCounts;
-}
-
-export interface FleetCounts {
-  /** With at least one live claim. */
-  readonly keys: number;
-  /** Live and remembered ones: as long as there are any, somebody has to call at `nextDeadline`. */
-  readonly claims: number;
-  readonly sessions: number;
-  readonly processes: number;
 }
 
 export interface Letter {
   readonly number: number;
   readonly effects: readonly FleetEffect[];
+  /** Others brought about a grant for a caller: it is opened when Redis knows that it is here. If this process dies before that, the caller has not heard of it. */
+  readonly isUnheard?: true;
 }
 
 /** What is published on a process's channel. Without `letter`: it is too large for that, and a call will bring it. */
 export interface Wake {
-  readonly space: string;
   readonly process: string;
   readonly letter?: Letter;
 }
@@ -113,10 +116,25 @@ export interface ScriptArguments {
   readonly args: readonly string[];
 }
 
-/** `prefix` must not contain a brace: the space in braces decides in which slot of a Cluster all keys are. */
-export function encodeCall(prefix: string, call: FleetCall): ScriptArguments {
-  const { commands, ...head } = call;
-  return { keys: [spaceKey(prefix, call.space)], args: [encodeJson(head), ...commands.map(encodeCommand)] };
+/** What `encodeCall` takes as `limits`: they are the same for all calls of a space. The script looks for the few that it needs; one that is not there is infinite. */
+export function encodeLimits(limits: FleetSettings["limits"]): string {
+  return Object.entries({ ...DEFAULT_LIMITS, ...DEFAULT_LEDGER_LIMITS, ...limits })
+    .map(([name, max]) => (max < Number.POSITIVE_INFINITY ? ` ${name}=${max}` : ""))
+    .join("");
+}
+
+/**
+ * `prefix` must not contain a brace: the space in braces decides in which slot of a Cluster all keys are. What every call has stands by itself,
+ * since the script reads it faster so; what few have is JSON, or empty.
+ */
+export function encodeCall(prefix: string, call: FleetCall, limits: string): ScriptArguments {
+  const { process, batch, read, join, watch, leave, now, commands, settings = {} } = call;
+  const { leaseMs = FLEET_DEFAULTS.leaseMs, limits: _limits, ...others } = settings;
+  const isPlain =
+    join === undefined && watch === undefined && leave === undefined && now === undefined && isUsual(others);
+  const extras = isPlain ? "" : encodeJson({ join, watch, leave, now, ...others });
+  const head = [process, `${batch}`, `${read}`, `${leaseMs}`, limits, extras];
+  return { keys: [spaceKey(prefix, call.space)], args: [...head, ...commands.map(encodeCommand)] };
 }
 
 /** All keys of the space are this one, or begin with it and a colon. */
@@ -132,7 +150,10 @@ export function touchedChannel(prefix: string, space: string): string {
 /** Throws on anything but an answer of the script. */
 export function decodeAnswer(reply: unknown): FleetAnswer {
   if (typeof reply !== "string") throw new TypeError("the script's answer is no text");
-  const { standing, served, last, letters, now, next, epoch, touches, counts } = JSON.parse(reply) as RawAnswer;
+  const { standing, served, last, letters, now, next, epoch, touches } = decodeParsed(
+    JSON.parse(reply) as RawAnswer,
+    reply,
+  );
   const first = last - letters.length + 1;
   return {
     standing,
@@ -142,7 +163,6 @@ export function decodeAnswer(reply: unknown): FleetAnswer {
     nextDeadline: next ?? Number.POSITIVE_INFINITY,
     epoch,
     ...(touches === undefined ? undefined : { touches }),
-    counts,
   };
 }
 
@@ -152,20 +172,19 @@ export function decodeTouched(message: string): Touched {
 }
 
 export function decodeWake(message: string): Wake {
-  const { space, process, number, letter } = JSON.parse(message) as RawWake;
-  return letter === undefined ? { space, process } : { space, process, letter: decodeLetter(number, letter) };
+  const { process, number, letter } = decodeParsed(JSON.parse(message) as RawWake, message);
+  return letter === undefined ? { process } : { process, letter: decodeLetter(number, letter) };
 }
 
 interface RawAnswer {
   readonly standing: FleetAnswer["standing"];
   readonly served: number;
   readonly last: number;
-  readonly letters: readonly string[];
+  readonly letters: readonly RawLetter[];
   readonly now: number;
   readonly next?: number;
   readonly epoch: string;
   readonly touches?: number;
-  readonly counts: FleetCounts;
 }
 
 interface RawTouched {
@@ -174,16 +193,20 @@ interface RawTouched {
 }
 
 interface RawWake {
-  readonly space: string;
   readonly process: string;
   readonly number: number;
-  readonly letter?: string;
+  readonly letter?: RawLetter;
 }
 
 /** Each result stands once in a letter, however many hear it. */
 interface RawLetter {
   readonly effects: readonly FleetEffect[];
   readonly results?: readonly string[];
+  readonly unheard?: true;
+}
+
+function isUsual({ returnMs, quarantineMs, serialStart, workMax }: FleetSettings): boolean {
+  return returnMs === undefined && !quarantineMs && serialStart === undefined && workMax === undefined;
 }
 
 /** What a store would have found for it is not sent: the script looks by itself. */
@@ -197,11 +220,11 @@ function encodeCommand(command: Command): string {
   return encodeJson({ ...rest, result: (encoding === undefined ? "t" : "b") + text, resultBytes: result.length });
 }
 
-function decodeLetter(number: number, text: string): Letter {
-  const { effects, results } = decodeParsed(JSON.parse(text) as RawLetter, text);
-  if (results === undefined) return { number, effects };
+function decodeLetter(number: number, { effects, results, unheard }: RawLetter): Letter {
+  const isUnheard = unheard && ({ isUnheard: true } as const);
+  if (results === undefined) return { number, effects, ...isUnheard };
   const bytes = results.map(bytesOf);
-  return { number, effects: effects.map((effect) => withResult(effect, bytes)) };
+  return { number, effects: effects.map((effect) => withResult(effect, bytes)), ...isUnheard };
 }
 
 function bytesOf(text: string): Uint8Array {

@@ -8,25 +8,17 @@ import type { SharedSpace, SharedSpaceParts } from "../host/fleet-port.ts";
 import type { Timed } from "../host/timers.ts";
 import { CALL_MAX_MS } from "./connector.ts";
 import { FleetError } from "./error.ts";
-import { farewell, type Said } from "./farewell.ts";
+import { farewell } from "./farewell.ts";
+import { type Batch, Inbox } from "./inbox.ts";
 import { Lease, type Moment } from "./lease.ts";
 import { Mailbox } from "./mailbox.ts";
 import { PushWatch } from "./push-watch.ts";
-import type { FleetAnswer, FleetCall, FleetEffect, Letter, Wake } from "./script.ts";
+import { type FleetAnswer, type FleetCall, isBeginning, type Letter, type Wake } from "./script.ts";
 import type { FleetSpaceOptions } from "./space-options.ts";
 import { Times } from "./times.ts";
 import { Touches } from "./touches.ts";
 import { Trouble } from "./trouble.ts";
 
-interface Batch extends Said {
-  /** Nothing was due as far as we knew: what it brings was caused by others, and pushed. */
-  readonly isPoll: boolean;
-}
-
-/** After these, more comes about for this process than it asks for. */
-const WAITING: ReadonlySet<string> = new Set<FleetEffect["kind"]>(["queued", "attempt_queued", "opened", "resumed"]);
-/** More go with the next call: Redis does nothing else while it serves one. */
-const BATCH_COMMANDS_MAX = 128;
 /** A process that is not known yet has no lease to wait for. */
 const JOIN_MAX_MS = 2 * CALL_MAX_MS;
 /** Deadlines are served by whoever is first; the others find nothing to do, if they are not there in the same moment. */
@@ -45,7 +37,7 @@ export class FleetSpace implements SharedSpace, Timed {
   #lease: Lease;
   #mailbox = new Mailbox();
   #startedAt = 0;
-  #inbox: Command[] = [];
+  readonly #inbox = new Inbox();
   #batch: Batch | undefined;
   #batchLast = 0;
   /** Set while a call is under way; never rejects. */
@@ -92,7 +84,7 @@ export class FleetSpace implements SharedSpace, Timed {
   submit(command: Command): void {
     if (this.#isOver) throw new Error("a command for a space that is over");
     if (this.#isCutOff()) return;
-    this.#inbox.push(command);
+    this.#inbox.put(command);
     this.#vacantAt = Number.POSITIVE_INFINITY;
     // What one turn of the host submits goes in one call.
     if (this.#isFlushing) return;
@@ -129,7 +121,7 @@ export class FleetSpace implements SharedSpace, Timed {
       this.#pushes.pushed(letter.number);
       this.#mailbox.put(letter, (opened) => this.#open(opened));
       // An answer that is on its way may bring what is missing; if not, the next call is made then.
-      if (this.#mailbox.hasGap && this.#calling === undefined) this.#pollSoon();
+      if ((this.#mailbox.hasGap || this.#mailbox.isHeld) && this.#calling === undefined) this.#pollSoon();
     }
     this.#rest();
   }
@@ -160,11 +152,12 @@ export class FleetSpace implements SharedSpace, Timed {
     await this.#calling;
     if (this.#isOver) return;
     this.#end();
-    if (this.#isKnown) await farewell(this.#options.call, this.#head(), this.#batch, this.#batchLast, this.#inbox);
+    const { commands } = this.#inbox;
+    if (this.#isKnown) await farewell(this.#options.call, this.#head(), this.#batch, this.#batchLast, commands);
   }
 
   get #isQuiet(): boolean {
-    return this.#batch === undefined && this.#inbox.length === 0;
+    return this.#batch === undefined && this.#inbox.commands.length === 0;
   }
 
   #pollSoon(): void {
@@ -176,27 +169,30 @@ export class FleetSpace implements SharedSpace, Timed {
   #flush(): void {
     if (this.#isOver || this.#calling !== undefined) return;
     const now = this.#options.clock.now();
+    const isEarly = now < (this.#trouble?.retryAt ?? 0);
     if (this.#batch !== undefined) {
-      if (now >= (this.#trouble?.retryAt ?? 0)) this.#call(this.#batch);
+      if (!isEarly) this.#call(this.#batch);
       return;
     }
     const isAlarm = now >= this.#alarmAt;
-    if (this.#inbox.length === 0 && now < this.#pollAt && !isAlarm && !this.#isPollWanted) return;
     // The first call only joins: whenever it may arrive it does nothing else, and no later one is carried out after the lease.
-    const commands = this.#isKnown ? this.#inbox.splice(0, BATCH_COMMANDS_MAX) : [];
+    const commands = this.#isKnown ? this.#inbox.take(isEarly) : [];
+    const isAsked = commands.length > 0 || (!this.#isKnown && this.#inbox.commands.length > 0);
+    if (!isAsked && now < this.#pollAt && !isAlarm && !this.#isPollWanted) return;
     const isPoll = this.#isKnown && commands.length === 0 && !isAlarm && !this.#isPollWanted;
     this.#isPollWanted = false;
-    this.#batch = { number: ++this.#batchLast, commands, isPoll };
+    this.#batch = { number: ++this.#batchLast, commands, isPoll, isFreeing: isEarly };
     this.#call(this.#batch);
   }
 
   #call(batch: Batch): void {
     const sent = this.#lease.moment();
+    const head = this.#head();
     this.#calling = this.#options
-      .call({ ...this.#head(), batch: batch.number, commands: batch.commands })
+      .call({ ...head, batch: batch.number, commands: batch.commands })
       .then(
-        (answer) => this.#answered(batch, sent, answer),
-        (error: unknown) => this.#failed(error),
+        (answer) => this.#answered(batch, head.read, sent, answer),
+        (error: unknown) => this.#failed(batch, error),
       )
       .catch((error: unknown) => this.#break(error));
   }
@@ -208,40 +204,45 @@ export class FleetSpace implements SharedSpace, Timed {
     return { space: this.name, process: this.#process, read: this.#mailbox.read, settings, ...join, ...head };
   }
 
-  #answered(batch: Batch, sent: Moment, answer: FleetAnswer): void {
+  #answered(batch: Batch, read: number, sent: Moment, answer: FleetAnswer): void {
     this.#calling = undefined;
     if (this.#isOver || this.#isCutOff()) return;
     if (answer.standing === "unknown") return this.#forgotten(batch);
     this.#lease.renewed(sent);
     // An answer that lay about while the process was frozen proves nothing any more.
     if (this.#isCutOff()) return;
-    this.#trouble = undefined;
+    if (!batch.isFreeing || this.#inbox.commands.length === 0) this.#trouble = undefined;
     this.#batch = undefined;
     this.#isKnown = true;
     if (batch.commands.length > 0) this.#isClean = false;
     this.#epoch = Number(answer.epoch);
     this.#times.heard(sent, answer.serverNow);
     this.#touches.told(answer.touches ?? 0, this.#options.clock.now());
-    if (answer.served < batch.commands.length) this.#inbox.unshift(...batch.commands.slice(answer.served));
-    this.#setAlarm(answer.nextDeadline);
+    if (answer.served < batch.commands.length) this.#inbox.putBack(batch.commands.slice(answer.served));
+    this.#alarmAt = this.#times.local(answer.nextDeadline) + Math.random() * ALARM_JITTER_MS;
     this.#pollAt = this.#options.clock.now() + this.#options.retryMs * (0.75 + Math.random() / 4);
     const before = this.#mailbox.read;
+    this.#mailbox.acknowledged(read, (opened) => this.#open(opened));
     for (const letter of answer.letters) this.#mailbox.put(letter, (opened) => this.#open(opened));
     if (batch.isPoll && this.#mailbox.read > before) this.#pushes.found(this.#mailbox.read, this.#options.clock.now());
-    if (this.#mailbox.hasGap) this.#isPollWanted = true;
+    if (this.#mailbox.hasGap || this.#mailbox.isHeld) this.#isPollWanted = true;
     this.#flush();
     this.#rest();
   }
 
-  #failed(error: unknown): void {
+  #failed(batch: Batch, error: unknown): void {
     this.#calling = undefined;
     if (this.#isOver) return;
     const now = this.#options.clock.now();
     if (!(error instanceof FleetError) || !error.isPassing) return this.#break(error);
-    if (this.#trouble === undefined) {
-      this.#trouble = new Trouble(now);
-    }
+    this.#trouble ??= new Trouble(now);
     this.#trouble.failed(now);
+    if (error.code === "full" && !batch.isFreeing && this.#isKnown) {
+      // It has carried nothing out: what frees goes on its own.
+      this.#inbox.putBack(batch.commands);
+      this.#batch = undefined;
+      this.#pollSoon();
+    }
     if (!this.#isCutOff()) this.#rest();
   }
 
@@ -249,7 +250,7 @@ export class FleetSpace implements SharedSpace, Timed {
     for (const effect of effects) {
       // One that was told may have ended it all.
       if (this.#isOver) return;
-      if (WAITING.has(effect.kind)) this.#options.onWaiting();
+      if (isBeginning(effect)) this.#options.onWaiting();
       try {
         if (effect.kind === "moved") this.#parts.receiver.moved?.(effect.to);
         else this.#parts.receiver.effect(this.#times.localized(effect));
@@ -260,15 +261,10 @@ export class FleetSpace implements SharedSpace, Timed {
     }
   }
 
-  #setAlarm(nextDeadline: number): void {
-    const at = this.#times.local(nextDeadline);
-    this.#alarmAt = at + Math.random() * ALARM_JITTER_MS;
-  }
-
   /** Callers need not wait for as long as a session does; what they asked for may still happen, and is then given back. */
   #tellTrouble(trouble: Trouble, now: number): void {
     trouble.told(now);
-    for (const command of [...(this.#batch?.commands ?? []), ...this.#inbox]) {
+    for (const command of [...(this.#batch?.commands ?? []), ...this.#inbox.commands]) {
       this.#parts.receiver.unavailable?.(command);
     }
   }
@@ -311,7 +307,7 @@ export class FleetSpace implements SharedSpace, Timed {
   /** Redis does not know this process any more, and has carried nothing out. */
   #forgotten({ commands }: Batch): void {
     if (!this.#isClean) return this.#cutOff();
-    this.#inbox.unshift(...commands);
+    this.#inbox.putBack(commands);
     this.#batch = undefined;
     this.#begin();
     this.#flush();

@@ -14,6 +14,11 @@ export interface HostPorts {
   readonly onError: OnError;
   /** Default: the runtime's own timers. */
   readonly pause?: Pause;
+  /**
+   * Calls back at the end of this turn of the event loop, when all that had arrived is read: whatever is to be stored by then
+   * shares one commit. Absent: each commits by itself, at once.
+   */
+  readonly gather?: ((commit: () => void) => void) | undefined;
   readonly hibernation?: Hibernation;
   readonly share?: Share | undefined;
   /** Set where spaces are shared with other processes; `store` then only tells whether what is there is durable. */

@@ -278,7 +278,7 @@ export class Host {
   }
 
   #createSpace(name: string, receiver: LockReceiver): Space {
-    const { clock, store, onError } = this.#ports;
+    const { clock, store, gather, onError } = this.#ports;
     const { limits, persist } = this.#parts.settings;
     const isQuarantined = this.#quarantineUntil > clock.now();
     const quarantine = isQuarantined ? { quarantineUntil: this.#quarantineUntil } : undefined;
@@ -292,6 +292,7 @@ export class Host {
       options,
       serialFloor: store.durable ? 0 : this.#serialFloor,
       forgetEveryMs: this.#ports.hibernation?.forgetEveryMs,
+      gather: gather && ((commit) => gather(() => this.#turn(commit))),
       onError: (error, about) => {
         // A record that cannot be read stops nothing, and must not go unseen.
         if (about.where === "find") this.#parts.metrics.count("latchkey_store_failures_total");

@@ -21,6 +21,8 @@ export interface SpaceParts {
   readonly serialFloor: number;
   /** What ended is forgotten in groups, at multiples of this; undefined: as soon as it may be. */
   readonly forgetEveryMs?: number | undefined;
+  /** See HostPorts. */
+  readonly gather?: ((commit: () => void) => void) | undefined;
   readonly onError: (error: unknown, about: { readonly where: string }) => void;
   /** The space is loaded, or a batch is committed: the store answers. */
   readonly onStored: () => void;
@@ -55,6 +57,8 @@ export class Space implements LockPort, Timed {
   #serialLoaded = 0;
   /** Set while the store is at work: commands gather meanwhile and share the next commit. */
   #underWay: Promise<void> | undefined;
+  /** Set while a commit waits for what else this turn of the event loop brings: it is served at once, and told with it. */
+  #gathering: Promise<void> | undefined;
   #isPumping = false;
   #isOver = false;
 
@@ -101,7 +105,8 @@ export class Space implements LockPort, Timed {
   }
 
   async settled(): Promise<void> {
-    while (this.#underWay !== undefined) await this.#underWay;
+    for (let busy = this.#gathering ?? this.#underWay; busy !== undefined; busy = this.#gathering ?? this.#underWay)
+      await busy;
   }
 
   watch(hear: Hear): () => void {
@@ -125,7 +130,8 @@ export class Space implements LockPort, Timed {
       else this.#turn(this.#machine);
     }
     this.#isPumping = false;
-    if (this.#machine !== undefined && this.#underWay === undefined && !this.#isOver) this.#rest(this.#machine);
+    const isBusy = this.#underWay !== undefined || this.#gathering !== undefined;
+    if (this.#machine !== undefined && !isBusy && !this.#isOver) this.#rest(this.#machine);
   }
 
   #load(): void {
@@ -156,7 +162,7 @@ export class Space implements LockPort, Timed {
     this.#serialReserved = serial;
     this.#serialLoaded = serial;
     this.#machine = machine;
-    this.#commit(machine);
+    this.#write(machine);
     if (!this.#isOver) receiver.restored?.(stored.image);
   }
 
@@ -183,6 +189,24 @@ export class Space implements LockPort, Timed {
   }
 
   #commit(machine: Machine): void {
+    const { gather } = this.#parts;
+    if (this.#gathering !== undefined) return;
+    if (gather === undefined || this.#outbox.changeCount === 0) {
+      this.#write(machine);
+      return;
+    }
+    this.#gathering = new Promise((resolve) => {
+      gather(() => {
+        this.#gathering = undefined;
+        this.#isPumping = true;
+        if (!this.#isOver) this.#write(machine);
+        this.#pump();
+        resolve();
+      });
+    });
+  }
+
+  #write(machine: Machine): void {
     const { changes, changeCount } = this.#outbox;
     // A batch that is written anyway also refills the reserve, before it is used up.
     const floor = changeCount === 0 ? this.#serialReserved : this.#serialReserved - SERIAL_BLOCK / 2;

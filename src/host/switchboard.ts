@@ -64,9 +64,10 @@ export class Switchboard implements LockReceiver {
   }
 
   stopped(): void {
+    // First of all, since sessions that end would take their watches from a space that is over.
+    this.watches.over();
     this.sessions.stopped();
     this.calls.stopped();
-    this.watches.over();
   }
 
   #count(effect: Effect): void {

@@ -157,12 +157,12 @@ describe("host", () => {
 
 describe("keys", () => {
   test("a key is a secret and what may follow it", () => {
-    const LATCHKEY_KEYS = `${KEY}, second-secret;space=team-a;can=steal+operate;name=ci ,third-secret;can=operate`;
+    const LATCHKEY_KEYS = `${KEY}, second-secret;space=team-a;can=steal+operate;name=ci ,third-secret;can=operate;user=ada@example.org`;
 
     expect(settings({ LATCHKEY_KEYS }).keys).toEqual([
       { secret: KEY, name: "key1", permissions: [] },
       { secret: "second-secret", space: "team-a", permissions: ["steal", "operate"], name: "ci" },
-      { secret: "third-secret", name: "key3", permissions: ["operate"] },
+      { secret: "third-secret", name: "key3", permissions: ["operate"], user: "ada@example.org" },
     ]);
   });
 
@@ -180,6 +180,13 @@ describe("keys", () => {
       expect(error({ LATCHKEY_KEYS: `${KEY};${option}=${longest}n` })).toContain(
         "LATCHKEY_KEYS: key 1 may be followed by",
       );
+    }
+  });
+
+  test("a user has 1 to 255 bytes", () => {
+    expect(settings({ LATCHKEY_KEYS: `${KEY};user=${"u".repeat(255)}` }).keys).toHaveLength(1);
+    for (const user of ["", "u".repeat(256)]) {
+      expect(error({ LATCHKEY_KEYS: `${KEY};user=${user}` })).toContain("LATCHKEY_KEYS: key 1 may be followed by");
     }
   });
 

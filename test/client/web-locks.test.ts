@@ -78,7 +78,7 @@ describe("a request of client.locks", () => {
     server.client.locks.request("a", () => undefined).catch(() => undefined);
     await settle();
     const { id: _id, ...frame } = server.end().one("acquire");
-    expect(frame).toEqual({ t: "acquire", key: "a", mode: "exclusive", steal: false });
+    expect(frame).toEqual({ t: "acquire", key: "a", mode: "exclusive" });
     end("saved");
     await settle();
     const release = server.end().one("release");

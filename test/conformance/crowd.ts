@@ -74,6 +74,17 @@ export function crowd({ runtime }: Subject): void {
     expect((await flooding.closed).code).toBeOneOf(runtime.closesPatiently ? [4429] : [4429, 1006]);
     await other.granted(waiting);
   });
+}
+
+/** Of the server alone, which a store has no part in. */
+export function slowReaders({ runtime }: Subject): void {
+  let server: Server;
+
+  beforeAll(async () => {
+    server = await startServer(runtime);
+  });
+
+  afterAll(() => server[Symbol.asyncDispose]());
 
   test("a session that does not read what it is sent is dropped, and the next in line has its lock", async () => {
     const key = freshKey();
@@ -108,13 +119,15 @@ function fill(
     const text = bytes.toString();
     if (text === "ping") return socket.send("pong");
     if (text === "ack") return undefined;
-    const type = /^\{"t":"(\w+)"/.exec(text)?.[1] ?? text;
-    if (type === "welcome") {
+    const frames = (text.startsWith("[") ? JSON.parse(text) : [{ t: /^\{"t":"(\w+)"/.exec(text)?.[1] ?? text }]) as {
+      readonly t: string;
+    }[];
+    if (frames[0]?.t === "welcome") {
       for (let id = 0; id < count; id++) socket.send(`{"t":"acquire","id":"${id}","key":"${key}"}`);
       return undefined;
     }
-    counts[type] = (counts[type] ?? 0) + 1;
-    open -= 1;
+    for (const { t } of frames) counts[t] = (counts[t] ?? 0) + 1;
+    open -= frames.length;
     if (open === 0) resolve(counts);
     return undefined;
   });

@@ -4,6 +4,8 @@ import { WebSocket } from "ws";
 import { openSession, openSocket } from "./socket.ts";
 import { freshKey, type Subject } from "./subject.ts";
 
+/** Long before a ping would find out. */
+const CLOSE_MAX_MS = 2500;
 const FRAME_BYTES_MAX = 2 * 1024 * 1024;
 
 export function frames(subject: Subject): void {
@@ -145,6 +147,27 @@ export function frames(subject: Subject): void {
     const [welcome] = (await once(socket, "message")) as [Buffer];
     expect(JSON.parse(welcome.toString())).toMatchObject({ t: "welcome" });
     socket.terminate();
+  });
+
+  test("a close frame ends a session, even if the peer reads no answer and leaves its connection open", async () => {
+    const key = freshKey();
+    using next = await openSession(subject.socketUrl);
+    const leaving = new WebSocket(subject.socketUrl, "latchkey.v1");
+    await once(leaving, "open");
+    leaving.send(
+      JSON.stringify([
+        { t: "hello", v: 1 },
+        { t: "acquire", id: "a", key },
+      ]),
+    );
+    while ((await next.status(key)).status === "free");
+    const waiting = await next.queue(key);
+    leaving.pause();
+    const leftAt = performance.now();
+    leaving.close(1000, "done");
+    await next.granted(waiting);
+    expect(performance.now() - leftAt).toBeLessThan(CLOSE_MAX_MS);
+    leaving.terminate();
   });
 
   test("a close reason is a text that a log can keep", async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { access } from "./access.ts";
 import { asking } from "./asking.ts";
 import { calls } from "./calls.ts";
-import { crowd } from "./crowd.ts";
+import { crowd, slowReaders } from "./crowd.ts";
 import { frames } from "./frames.ts";
 import { holding } from "./holding.ts";
 import { idempotency } from "./idempotency.ts";
@@ -37,6 +37,7 @@ const TOPICS = {
   access,
   "idempotent work": idempotency,
   crowd,
+  "slow readers": slowReaders,
   operation,
 };
 

@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import type { StateFrame } from "../../src/protocol/watch-told.ts";
 import { Caller } from "./caller.ts";
 import { openEvents } from "./events.ts";
@@ -6,7 +8,6 @@ import { openSession, type TestSocket } from "./socket.ts";
 import { freshKey, type Subject } from "./subject.ts";
 
 const BUSY_CHANGES = 300;
-/** So that a state of one key is half a mebibyte. */
 const CROWD = 500;
 
 export function watching(subject: Subject): void {
@@ -126,9 +127,7 @@ export function watching(subject: Subject): void {
     using crowd = await session();
     using slow = await session();
     using next = await session();
-    for (let i = 0; i < CROWD; i++)
-      crowd.send({ t: "acquire", id: `c${i}`, key, mode: "shared", meta: "x".repeat(1000) });
-    await crowd.next("granted", `c${CROWD - 1}`);
+    await fill(crowd, key);
     await slow.acquire(other);
     const waiting = await next.queue(other);
     await watch(slow, { key });
@@ -167,6 +166,26 @@ export function watching(subject: Subject): void {
     await events.next(({ key, status }) => key === `${prefix}b` && status === "free");
   });
 
+  test.runIf(subject.runtime.seesHangUps)(
+    "a reader of events that does not read is cut",
+    async () => {
+      const key = freshKey();
+      const caller = new Caller(subject.url);
+      using crowd = await session();
+      await fill(crowd, key);
+      const before = await streams(caller);
+      const { hostname, port } = new URL(subject.url);
+      const slow = connect(Number(port), hostname);
+      onTestFinished(() => void slow.destroy());
+      slow.write(`GET /v1/latch/${key}/events HTTP/1.1\r\nhost: ${hostname}:${port}\r\n\r\n`);
+      await once(slow, "data");
+      slow.pause();
+      await expect.poll(() => streams(caller), { timeout: 5000 }).toBe(before + 1);
+      while ((await streams(caller)) > before) await crowd.release(await crowd.acquire(key, { mode: "shared" }));
+    },
+    60_000,
+  );
+
   test.runIf(subject.runtime.seesHangUps)("a reader of events that hangs up leaves nothing behind", async () => {
     const caller = new Caller(subject.url);
     const before = await streams(caller);
@@ -197,6 +216,13 @@ async function state(
     const wanted = keys.find(isWanted);
     if (wanted !== undefined) return wanted;
   }
+}
+
+/** So many hold the key that each of its states is half a mebibyte. */
+async function fill(crowd: TestSocket, key: string): Promise<void> {
+  for (let i = 0; i < CROWD; i++)
+    crowd.send({ t: "acquire", id: `c${i}`, key, mode: "shared", meta: "x".repeat(1000) });
+  await crowd.next("granted", `c${CROWD - 1}`);
 }
 
 async function streams(caller: Caller): Promise<number> {

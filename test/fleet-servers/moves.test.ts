@@ -78,6 +78,38 @@ describe.skipIf(!hasRedisServer())("three servers", () => {
     await behind.granted(queued);
   });
 
+  test("what a caller was granted after its server was killed is free again when nobody comes for it, long before its ttl", async () => {
+    const key = freshKey();
+    const { body: held } = await caller("node").acquire(key, { ttl: 60_000 });
+    const gone = fails(caller("bun").acquire(key, { ttl: 60_000, timeout: 60_000 }));
+    await caller("node").waiting(key, 1);
+    using behind = await openSession(trio.get("node").socketUrl);
+    const queued = await behind.queue(key);
+    await kill("bun");
+    const killedAt = performance.now();
+    expect(await gone).toBe(true);
+    await caller("node").release(key, { token: held.token });
+    expect((await caller("deno").status(key)).body.holders).toMatchObject([{ expires_in: expect.any(Number) }]);
+    await behind.granted(queued);
+    expect(performance.now() - killedAt).toBeLessThan(LEASE_MS + FLEET_DEFAULTS.returnMs + SLACK_MS);
+  });
+
+  test("what a caller was granted and has heard of stays its own to the end of its ttl, whatever becomes of its server", async () => {
+    const key = freshKey();
+    const { body: held } = await caller("node").acquire(key, { ttl: 60_000 });
+    const asked = caller("deno").acquire(key, {
+      ttl: LEASE_MS + FLEET_DEFAULTS.returnMs + 4 * SLACK_MS,
+      timeout: 60_000,
+    });
+    await caller("node").waiting(key, 1);
+    await caller("node").release(key, { token: held.token });
+    const { status, body } = await asked;
+    expect(status).toBe(200);
+    await kill("deno");
+    await passed(LEASE_MS + FLEET_DEFAULTS.returnMs + SLACK_MS);
+    expect((await caller("node").status(key)).body.holders).toMatchObject([{ fence: body.fence }]);
+  });
+
   test.each([
     ["at once", 0],
     ["when the others have given that server up", LEASE_MS + SLACK_MS],

@@ -303,6 +303,30 @@ test("mail that a poll finds and no push told of shows that nobody hears the pus
   expect(world.unheardCount).toBe(1);
 });
 
+test("a caller hears of a grant that others brought about when Redis knows that it is here, and what comes after it later", async () => {
+  const world = await joined();
+  const granted = world.letter(status("r1"));
+  world.push({ ...granted, isUnheard: true });
+  expect(world.lastCall).toMatchObject({ read: granted.number, commands: [] });
+  world.push(world.letter(status("r2")));
+  expect(world.told).toEqual([]);
+  await world.answer({ letters: [{ ...world.letter(status("r3")), isUnheard: true }] });
+  expect(world.told).toEqual([status("r1"), status("r2")]);
+  await world.answer();
+
+  expect(world.told).toEqual([status("r1"), status("r2"), status("r3")]);
+});
+
+test("when Redis does not know this process any more, nobody hears of such a grant", async () => {
+  const world = await joined();
+  await world.submit(ask("r0"));
+  await world.answer();
+  world.push({ ...world.letter(status("r1")), isUnheard: true });
+  await world.answer({ standing: "unknown", served: 0 });
+
+  expect(world.told).toEqual(["stopped"]);
+});
+
 test("another process has the session: it is told as moved, and nothing of it is translated", async () => {
   const world = await joined();
   world.push(world.letter({ kind: "moved", to: "s1" }));

@@ -148,3 +148,49 @@ test("metrics count the sessions that are connected here", async () => {
 
   expect(told).toContain("latchkey_sessions 2\n");
 });
+
+test("a watch that nobody can serve for now is refused, and leaves nothing behind", async () => {
+  const world = new FleetWorld();
+  const watcher = world.session();
+  world.space.isHeld = true;
+  watcher.say({ t: "watch", id: "w", key: "k" });
+  world.space.tell();
+  await settle();
+  expect(watcher.news().at(-1)).toMatchObject({ t: "refused", id: "w", code: "unavailable", retryable: true });
+  world.space.flow();
+  world.session().acquire("k");
+  await settle();
+  expect(watcher.frames("state")).toEqual([]);
+});
+
+test("news that cannot be read for now are told when they can be, a second later", async () => {
+  const world = new FleetWorld();
+  const watcher = world.session();
+  watcher.say({ t: "watch", id: "w", key: "k" });
+  await settle();
+  watcher.news();
+  const holder = world.session();
+  holder.acquire("k");
+  world.space.isHeld = true;
+  await settle();
+  world.space.tell();
+  await settle();
+  world.space.isHeld = false;
+  world.time.advance(999);
+  await settle();
+  expect(watcher.frames("state")).toHaveLength(1);
+  world.time.advance(51);
+  await settle();
+  expect(watcher.frames("state")).toMatchObject([{ full: true }, { keys: [{ status: "held" }] }]);
+});
+
+test("watchers of a space that is cut off end with their sessions", async () => {
+  const world = new FleetWorld();
+  const watcher = world.session();
+  watcher.say({ t: "watch", id: "w", key: "k" });
+  await settle();
+  world.space.cutOff();
+  expect(watcher.closedWith?.code).toBe(4500);
+  const { text } = await world.request("GET", "/metrics").then(async (answer) => ({ text: await answer.text() }));
+  expect(text).toContain("latchkey_watches 0\n");
+});

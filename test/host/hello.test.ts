@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { TRUSTED } from "../../src/host/auth.ts";
+import type { ApiKey } from "../../src/host/settings.ts";
 import { settle } from "./support/time.ts";
 import { FakeSocket, KEYS, World } from "./support/world.ts";
 
@@ -117,6 +118,41 @@ describe("hello", () => {
     first.drop();
     world.sockets[2]!.drop();
     expect(world.session({ space: "b" }).welcome.space).toBe("b");
+  });
+});
+
+describe("the user behind a session", () => {
+  const holder = (socket: FakeSocket): unknown => {
+    socket.acquire("k");
+    return socket.status("k").holders[0]?.user;
+  };
+
+  test("is who it says it is, where no API key says otherwise", () => {
+    expect(holder(new World().session({ user: "ada" }))).toBe("ada");
+    expect(holder(new World({ keys: KEYS }).session({ user: "ada", auth: KEYS[0]!.secret }))).toBe("ada");
+    expect(holder(new World().session())).toBeUndefined();
+  });
+
+  test("is the API key's, if that is a user's, and a hello with another is closed 4403", () => {
+    const keys: readonly ApiKey[] = [{ name: "a", secret: "secret-of-ada", user: "ada", permissions: [] }];
+    const auth = "secret-of-ada";
+    expect(holder(new World({ keys }).session({ auth }))).toBe("ada");
+    expect(holder(new World({ keys }).session({ auth, user: "ada" }))).toBe("ada");
+    const other = new World({ keys }).session({ auth, user: "bo" });
+    expect(other.news()).toMatchObject([{ t: "error", code: "forbidden" }]);
+    expect(other.closedWith?.code).toBe(4403);
+  });
+
+  test("has 1 to 255 bytes", () => {
+    expect(new World().session({ user: "é".repeat(127) }).welcome.t).toBe("welcome");
+    for (const user of ["", "é".repeat(128), 7]) expect(new World().session({ user }).closedWith?.code).toBe(4400);
+  });
+
+  test("stays the same when the session is resumed", () => {
+    const world = new World();
+    const before = world.session({ user: "ada", grace: 5000 });
+    before.drop();
+    expect(holder(world.session({ user: "bo", resume: before.resume }))).toBe("ada");
   });
 });
 

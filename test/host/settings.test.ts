@@ -26,6 +26,8 @@ describe("settings", () => {
     [{ helloTimeoutMs: Number.NaN }, "helloTimeoutMs"],
     [{ quarantineMs: Number.POSITIVE_INFINITY }, "quarantineMs"],
     [{ spacesMax: 0 }, "spacesMax"],
+    [{ streamsMax: -1 }, "streamsMax"],
+    [{ keys: [{ name: "a", secret: "secret-of-a", user: "", permissions: [] }] }, "user"],
     [{ ratePerSecond: 0 }, "ratePerSecond"],
     [{ origins: ["https://app.example.com/"] }, "https://app.example.com/"],
     [{ origins: ["https://*.example.com"] }, "*"],

@@ -14,11 +14,13 @@ class Setting implements LockReceiver {
   readonly happened: string[] = [];
   readonly errors: unknown[] = [];
   readonly expiring: number[] = [];
+  /** What waits for the end of the turn. */
+  readonly gathered: (() => void)[] = [];
   onTold: (effect: Effect) => void = () => {};
   isVacant = false;
   readonly space: Space;
 
-  constructor({ store = new FakeStore(), time = new VirtualTime(), serialFloor = 0 } = {}) {
+  constructor({ store = new FakeStore(), time = new VirtualTime(), serialFloor = 0, gathers = false } = {}) {
     this.store = store;
     this.time = time;
     this.timers = new Timers(time);
@@ -31,12 +33,17 @@ class Setting implements LockReceiver {
       receiver: this,
       options: {},
       serialFloor,
+      gather: gathers ? (commit) => this.gathered.push(commit) : undefined,
       onError: (error) => this.errors.push(error),
       onStored: () => {},
       onExpiring: (at) => this.expiring.push(at),
       onFailed: () => this.happened.push("failed"),
       onIdle: () => this.happened.push("idle"),
     });
+  }
+
+  endTurn(): void {
+    for (const commit of this.gathered.splice(0)) commit();
   }
 
   /** Another process on the same store. */
@@ -120,6 +127,75 @@ describe("a store that commits at once", () => {
     setting.space.submit({ kind: "status", from: "@", request: "s", key: "k" });
     expect(setting.store.commits).toEqual([]);
     expect(setting.kinds).toEqual(["status s"]);
+  });
+});
+
+describe("where commits are gathered", () => {
+  const gathering = (store = new FakeStore()): Setting => new Setting({ gathers: true, store });
+
+  test("what comes in one turn shares a commit, and nobody hears of it before", () => {
+    const setting = gathering();
+    setting.acquire("k", "a");
+    setting.acquire("l", "b");
+    setting.space.submit({ kind: "release", from: "@", request: "r", key: "k", token: "token-a" });
+    setting.space.submit({ kind: "status", from: "@", request: "s", key: "k" });
+    expect([setting.store.commits.length, setting.kinds, setting.gathered.length]).toEqual([0, [], 1]);
+    setting.endTurn();
+    expect(setting.store.commits).toHaveLength(1);
+    expect(setting.kinds).toEqual(["granted a", "granted b", "ended a", "released r", "status s"]);
+
+    setting.acquire("k", "c");
+    expect(setting.kinds).toHaveLength(5);
+    setting.endTurn();
+    expect(setting.store.commits).toHaveLength(2);
+  });
+
+  test("what is not stored waits for no turn", () => {
+    const setting = gathering();
+    setting.space.submit({ kind: "status", from: "@", request: "s", key: "k" });
+    expect([setting.kinds, setting.gathered.length]).toEqual([["status s"], 0]);
+  });
+
+  test("each command is judged by the time at which it came", () => {
+    const setting = gathering();
+    setting.acquire("k", "a", { ttlMs: 100 });
+    setting.time.advance(99);
+    setting.acquire("k", "b", { timeoutMs: 0 });
+    setting.endTurn();
+    expect(setting.kinds).toEqual(["granted a", "ended b"]);
+  });
+
+  test("the space is settled only when the turn's commit is done", async () => {
+    const setting = gathering();
+    setting.acquire("k", "a");
+    let isSettled = false;
+    const settled = setting.space.settled().then(() => (isSettled = true));
+    await settle();
+    expect(isSettled).toBe(false);
+    setting.endTurn();
+    await settled;
+    expect(setting.kinds).toEqual(["granted a"]);
+  });
+
+  test("leases end by themselves after it, too", () => {
+    const setting = gathering();
+    setting.acquire("k", "a", { ttlMs: 100 });
+    setting.endTurn();
+    setting.time.advance(100);
+    setting.endTurn();
+    expect(setting.kinds).toEqual(["granted a", "ended a"]);
+  });
+
+  test("when the commit fails nobody hears of a grant, and the space is over", () => {
+    const setting = gathering();
+    setting.acquire("k", "a");
+    setting.store.mode = "broken";
+    setting.acquire("l", "b");
+    setting.endTurn();
+    expect(setting.kinds).toEqual([]);
+    expect(setting.happened).toEqual(["failed", "stopped"]);
+    setting.endTurn();
+    expect(setting.store.commits).toHaveLength(1);
   });
 });
 

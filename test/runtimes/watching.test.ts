@@ -183,9 +183,15 @@ test("after a reconnect no key is told as free that was held all the time, howev
   await vi.waitUntil(() => watch.states.size === 250, PATIENCE);
   const told: KeyState[] = [];
   watch.addEventListener("change", ({ detail }) => told.push(...detail));
+  // A connection may be away for less than a look at it every few ms would notice.
+  const isAway = new Promise<void>((resolve) => {
+    watch.addEventListener("change", () => {
+      if (!watch.isCurrent) resolve();
+    });
+  });
   sockets[0]!.close();
-  await vi.waitUntil(() => !watch.isCurrent, PATIENCE);
-  await vi.waitUntil(() => sockets.length === 2 && watch.isCurrent, PATIENCE);
+  await isAway;
+  await vi.waitUntil(() => sockets.length > 1 && watch.isCurrent, PATIENCE);
   expect([told.filter(({ status }) => status === "free").length, watch.states.size]).toEqual([0, 250]);
 });
 

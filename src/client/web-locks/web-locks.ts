@@ -42,7 +42,13 @@ export function webLocks(source: Pick<Locks, "acquire" | "list">): LatchLocks {
 async function lockFor(source: Pick<Locks, "acquire">, wish: Wish): Promise<Lock | null> {
   const { name, mode, ifAvailable, steal, signal } = wish;
   try {
-    return await source.acquire(name, { mode, steal, signal, timeout: ifAvailable ? 0 : undefined });
+    // What is not asked for is not said: servers read the plain frame fastest.
+    return await source.acquire(name, {
+      mode,
+      steal: steal || undefined,
+      signal,
+      timeout: ifAvailable ? 0 : undefined,
+    });
   } catch (error) {
     if (ifAvailable && error instanceof LockTimeoutError) return null;
     throw error;

@@ -211,11 +211,9 @@ end
 
 -- Whether all is done.
 local function serveBegunDue()
-  while isBegunDue do
+  while firstBegunDue() <= now do
     if isOver() then return false end
-    local first = call('ZRANGE', BEGUN_DUE, 0, 0, 'WITHSCORES')
-    if not first[1] or tonumber(first[2]) > now then isBegunDue = false
-    else serveBegun(first[1]) end
+    serveBegun(call('ZRANGE', tables.bdue, 0, 0)[1])
   end
   return true
 end

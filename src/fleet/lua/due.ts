@@ -1,22 +1,17 @@
 /** Lua: what happens by itself: deadlines of claims and sessions, processes that are gone, and what an earlier call left over. */
 
 export const DUE: string = String.raw`
--- Whose leases end first, with when.
-local leases
-
 local function sweepProcesses()
-  while true do
-    leases = call('ZRANGE', PROCESSES, 0, 1, 'WITHSCORES')
-    local leaseEnd = tonumber(leases[2])
-    if not leaseEnd or leaseEnd > now then return true end
-    if not life().sweep(leases[1], leaseEnd) then return false end
+  while firstLeases() <= now do
+    if not life().sweep(space.leases[1], tonumber(space.leases[2])) then return false end
   end
+  return true
 end
 
 local function servePending()
   while space.pending > 0 do
     if isOver() then return false end
-    local key = call('LPOP', PENDING)
+    local key = call('LPOP', tables.pending)
     space.pending = space.pending - 1
     promote(key)
   end
@@ -37,19 +32,32 @@ local function serveDeadline(member)
   promote(claim.asked.key)
 end
 
+-- Every key with waiters, the one whose head came first first.
+local function promoteAll()
+  local heads, keys = {}, {}
+  for _, key in ipairs(call('HKEYS', tables.latches)) do
+    local id = call('ZRANGE', queueOf(key), 0, 0)[1]
+    if id then
+      heads[key] = tonumber(id)
+      keys[#keys + 1] = key
+    end
+  end
+  table.sort(keys, function(a, b) return heads[a] < heads[b] end)
+  promoteKeys(keys)
+end
+
 -- One at a time, earliest first: what one of them sets free may be due itself. Whether all is done.
-local function serveDue()
-  if not isDue and space.pending == 0 then return true end
+local function serve()
   if not sweepProcesses() or not servePending() then return false end
   while not isOver() do
-    local first = call('ZRANGE', DUE, 0, 0, 'WITHSCORES')
-    local due = tonumber(first[2])
-    if space.quarantine and space.quarantine <= now and (not due or space.quarantine <= due) then
+    local first = call('ZRANGE', tables.due, 0, 0, 'WITHSCORES')
+    space.dueAt = tonumber(first[2]) or math.huge
+    if space.quarantine and space.quarantine <= now and space.quarantine <= space.dueAt then
       space.quarantine = nil
       promoteAll()
-    elseif not due or due > now then
+    elseif space.dueAt > now then
       isDue = space.pending > 0
-      forgottenBy = now
+      space.forgottenBy = now
       return not isDue
     else
       serveDeadline(first[1])

@@ -16,10 +16,9 @@ function LOCKS.extend(command)
 end
 
 local function tellReleased(command, depth, already)
-  answer({
-    kind = 'released', to = command.from, request = command.request, key = command.key,
-    depth = depth, already = already,
-  })
+  answer(string.format(
+    '{"kind":"released"%s,"depth":%d,"already":%s}', addressed(command.from, command.request, command.key), depth, tostring(already)
+  ))
 end
 
 -- To let go once more what its owner let go is no loss.

@@ -11,7 +11,6 @@
 export const LEDGER: string = String.raw`
 local BEGUN = at('begun')
 local EXPIRY_SLACK_MS = 1000
-local isBegunDue = true
 
 local function attemptsQueueOf(key)
   return base .. ':bq:' .. key
@@ -36,7 +35,7 @@ end
 local function saveRecord(record, result)
   local rec, res = base .. ':rec:' .. record.key, base .. ':res:' .. record.key
   local expiry = {}
-  if record.expiresAt and not head.now then
+  if record.expiresAt and not extras.now then
     expiry = { 'PX', num(math.ceil(record.expiresAt - now) + EXPIRY_SLACK_MS) }
   end
   call('SET', rec, json(record), unpack(expiry))
@@ -95,15 +94,16 @@ end
 
 local function setBegunDeadline(begun, deadline)
   begun.deadline = deadline
-  call('ZADD', BEGUN_DUE, num(deadline), pad(tonumber(begun.id)))
-  if deadline <= now then isBegunDue = true end
+  call('ZADD', tables.bdue, num(deadline), pad(tonumber(begun.id)))
+  space.begunDueAt = nil
   saveBegun(begun)
 end
 
 local function adoptBegin(begun)
   if not begun.isOrphan then return end
   begun.isOrphan = nil
-  call('ZREM', BEGUN_DUE, pad(tonumber(begun.id)) .. 'o')
+  call('ZREM', tables.bdue, pad(tonumber(begun.id)) .. 'o')
+  space.begunDueAt = nil
 end
 
 local function leaveQueue(begun)
@@ -116,7 +116,8 @@ local function endBegin(begun)
   work = work + 1
   space.begins = space.begins - 1
   adoptBegin(begun)
-  call('ZREM', BEGUN_DUE, pad(tonumber(begun.id)))
+  call('ZREM', tables.bdue, pad(tonumber(begun.id)))
+  space.begunDueAt = nil
   call('HDEL', beginsOf(begun.asked.from), begun.asked.request)
   call('HDEL', BEGUN, begun.id)
   begins[begun.id] = nil

@@ -14,16 +14,22 @@ local letters, addressees = {}, {}
 local function letterOf(process)
   local letter = letters[process]
   if letter == nil then
-    letter = { results = {}, indexes = {} }
+    letter = { results = {}, indexes = {}, granted = {} }
     letters[process] = letter
     addressees[#addressees + 1] = process
   end
   return letter
 end
 
+-- An effect, or its text.
 local function tell(process, effect)
   local letter = letterOf(process)
-  letter[#letter + 1] = json(effect)
+  letter[#letter + 1] = type(effect) == 'string' and effect or json(effect)
+end
+
+-- How the text of an effect goes on after its kind, where most calls tell it.
+local function addressed(to, request, key)
+  return ',"to":' .. quote(to) .. ',"request":' .. quote(request) .. ',"key":' .. quote(key)
 end
 
 -- The same result stands in a letter once, however many hear it.
@@ -49,15 +55,34 @@ local function refuseLimit(command, limit)
   refuse(command, 'limit', limit)
 end
 
+local function tellLost(command, claim)
+  answer({
+    kind = 'lost', to = command.from, request = command.request, key = command.key,
+    reason = claim and claim.outcome or 'unknown', by = claim and claim.by,
+  })
+end
+
+local function whoDid(from, meta, message)
+  local session = sessionOf(from)
+  return { session = session and session.id, meta = meta or (session and session.meta), message = message }
+end
+
+-- A session speaks through the process that it is connected to: what another one still sends for it is from before.
+local function speaker(from)
+  local session = sessionOf(from)
+  return session and session.process == me and session or nil
+end
+
 local function textOf(letter)
   local text = '{"effects":[' .. table.concat(letter, ',') .. ']'
   if #letter.results > 0 then text = text .. ',"results":[' .. table.concat(letter.results, ',') .. ']' end
+  if letter.granted[1] then text = text .. ',"unheard":true' end
   return text .. '}'
 end
 
 local function publish(process, channel, number, text)
-  local wake = '{"space":' .. quote(head.space) .. ',"process":' .. quote(process) .. ',"number":' .. num(number)
-  if #text <= ${PUBLISHED_MAX} then wake = wake .. ',"letter":' .. quote(text) end
+  local wake = '{"process":' .. quote(process) .. ',"number":' .. num(number)
+  if #text <= ${PUBLISHED_MAX} then wake = wake .. ',"letter":' .. text end
   call('PUBLISH', channel, wake .. '}')
 end
 
@@ -73,6 +98,12 @@ local function publishTouched()
   call('PUBLISH', at('touched'), message .. '}')
 end
 
+-- Until the process says that it has the letter, nobody has heard of these grants.
+local function keepGranted(process, number, ids)
+  for _, id in ipairs(ids) do call('ZADD', at('pg:' .. process), number, id) end
+  call('HSET', at('p:' .. process), 'granted', number)
+end
+
 -- Nothing is kept for a process that is over: nobody would ever read it.
 local function sendLetters()
   for _, process in ipairs(addressees) do
@@ -81,28 +112,14 @@ local function sendLetters()
       local text = textOf(letters[process])
       local number = call('HINCRBY', at('p:' .. process), 'letter', 1)
       call('RPUSH', at('mail:' .. process), text)
+      if letters[process].granted[1] then keepGranted(process, number, letters[process].granted) end
       publish(process, channel, number, text)
     end
   end
 end
 
--- Deletes what was read, adds what this call has for its own process, and returns all that it has not read.
-local function exchangeMail(own)
-  local mail = at('mail:' .. me)
-  local unread = own.letter - head.read
-  local texts = {}
-  if unread > 0 then
-    texts = call('LRANGE', mail, -unread, -1)
-    call('LTRIM', mail, -unread, -1)
-  elseif own.letter > 0 then
-    call('DEL', mail)
-  end
-  if letters[me] then
-    local text = textOf(letters[me])
-    own.letter = own.letter + 1
-    call('RPUSH', mail, text)
-    texts[#texts + 1] = text
-  end
-  return texts
+-- What this call has for its own process, if anything.
+local function ownLetter()
+  return letters[me] and textOf(letters[me])
 end
 `;

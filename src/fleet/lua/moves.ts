@@ -11,7 +11,7 @@ end
 
 local function countLive(claim, change)
   if claim.owner then
-    if change > 0 then call('ZADD', at('live:' .. claim.owner), num(claim.ticket), claim.id)
+    if change > 0 then call('ZADD', at('live:' .. claim.owner), claim.id, claim.id)
     else call('ZREM', at('live:' .. claim.owner), claim.id) end
   elseif not claim.asked.session then
     space.callers = space.callers + change
@@ -25,9 +25,10 @@ end
 
 -- Takes an ended claim out of every table.
 local function forget(claim)
-  call('ZREM', FORGET, claim.id)
-  call('ZREM', ENDED, claim.id)
-  if claim.fence then call('HDEL', TOKENS, claim.asked.newToken)
+  call('ZREM', tables.forget, claim.id)
+  call('ZREM', tables.ended, claim.id)
+  space.remembered = space.remembered - 1
+  if claim.fence then call('HDEL', tables.tokens, claim.asked.newToken)
   elseif claim.owner then call('ZREM', at('un:' .. claim.owner), claim.id) end
   forgetRequest(claim)
   removeClaim(claim)
@@ -47,20 +48,14 @@ end
 
 -- A token of another key is as good as none.
 local function findToken(token, key)
-  local id = call('HGET', TOKENS, token)
+  local id = call('HGET', tables.tokens, token)
   local claim = id and unlessForgotten(claimOf(id)) or nil
   return claim and claim.asked.key == key and claim or nil
 end
 
--- Returns when the next one is to be forgotten.
 local function forgetSome(countMax)
-  local function first()
-    return tonumber(call('ZRANGE', FORGET, 0, 0, 'WITHSCORES')[2])
-  end
-  local forgetAt = first()
-  if not forgetAt or forgetAt > now then return forgetAt end
-  for _, id in ipairs(call('ZRANGEBYSCORE', FORGET, '-inf', num(now), 'LIMIT', 0, countMax)) do forget(claimOf(id)) end
-  return first()
+  for _, id in ipairs(call('ZRANGEBYSCORE', tables.forget, '-inf', num(now), 'LIMIT', 0, countMax)) do forget(claimOf(id)) end
+  space.forgetAt = tonumber(call('ZRANGE', tables.forget, 0, 0, 'WITHSCORES')[2]) or math.huge
 end
 
 local function remember(claim)
@@ -74,13 +69,15 @@ local function remember(claim)
   space.ends = space.ends + 1
   -- Rounded up to a whole second, as the engine does.
   claim.forgetAt = math.ceil((now + math.max(2 * (claim.ttlMs or 0), ${MEMORY_MS})) / 1000) * 1000
-  call('ZADD', ENDED, num(space.ends), claim.id)
-  call('ZADD', FORGET, num(claim.forgetAt), claim.id)
-  if not claim.fence and claim.owner then call('ZADD', at('un:' .. claim.owner), num(claim.ticket), claim.id) end
+  call('ZADD', tables.ended, num(space.ends), claim.id)
+  call('ZADD', tables.forget, num(claim.forgetAt), claim.id)
+  space.forgetAt = math.min(space.forgetAt, claim.forgetAt)
+  if not claim.fence and claim.owner then call('ZADD', at('un:' .. claim.owner), claim.id, claim.id) end
   save(claim)
-  while call('ZCARD', ENDED) > limitOf('endedMax') do
-    local over = call('ZRANGEBYSCORE', FORGET, '-inf', num(forgottenBy), 'LIMIT', 0, 1)[1]
-    forget(claimOf(over or call('ZRANGE', ENDED, 0, 0)[1]))
+  space.remembered = space.remembered + 1
+  while space.remembered > limitOf('endedMax') do
+    local over = call('ZRANGEBYSCORE', tables.forget, '-inf', num(space.forgottenBy), 'LIMIT', 0, 1)[1]
+    forget(claimOf(over or call('ZRANGE', tables.ended, 0, 0)[1]))
   end
 end
 
@@ -105,16 +102,41 @@ end
 local function adopt(claim)
   if claim.isOrphan then
     claim.isOrphan = nil
-    call('ZREM', DUE, pad(claim.ticket) .. 'o')
+    call('ZREM', tables.due, pad(claim.ticket) .. 'o')
+    space.dueAt = nil
   end
 end
 
+-- A caller belongs to the process that asked last for it.
+local function watch(claim)
+  if claim.asked.session then return end
+  if claim.process ~= me then
+    unwatch(claim)
+    claim.process = me
+    save(claim)
+  end
+  if claim.state == 'waiting' then call('SADD', at('pw:' .. me), 'c' .. claim.id) end
+  if claim.isOrphan then
+    adopt(claim)
+    save(claim)
+  end
+end
+
+local function tellQueued(claim)
+  local asked = claim.asked
+  answer(string.format(
+    '{"kind":"queued"%s,"ticket":%s,"position":%d}', addressed(asked.from, asked.request, asked.key),
+    claim.id, call('ZRANK', queueOf(asked.key), claim.id) + 1
+  ))
+end
+
 local function tellGranted(process, claim, to, request, reentrant, depth)
-  tell(process, {
-    kind = 'granted', to = to, request = request, key = claim.asked.key, token = claim.asked.newToken,
-    fence = claim.fence, ticket = claim.ticket, mode = claim.asked.mode, reentrant = reentrant, depth = depth,
-    ttlMs = claim.ttlMs, expiresAt = claim.ttlMs and claim.deadline,
-  })
+  local asked = claim.asked
+  local lease = claim.ttlMs and string.format(',"ttlMs":%.17g,"expiresAt":%.17g', claim.ttlMs, claim.deadline) or ''
+  tell(process, string.format(
+    '{"kind":"granted"%s,"token":%s,"fence":%.17g,"ticket":%s,"mode":"%s","reentrant":%s,"depth":%d%s}',
+    addressed(to, request, asked.key), quote(asked.newToken), claim.fence, claim.id, asked.mode, tostring(reentrant), depth, lease
+  ))
 end
 
 -- The claim, in no queue, becomes a holder of its key.
@@ -125,11 +147,13 @@ local function grant(claim)
   claim.grantedAt = now
   claim.depth = 1
   call('ZADD', holdersOf(claim.asked.key), num(claim.fence), claim.id)
-  call('HSET', TOKENS, claim.asked.newToken, claim.id)
+  call('HSET', tables.tokens, claim.asked.newToken, claim.id)
   setClaimDeadline(claim, claim.ttlMs and now + claim.ttlMs)
   noteChanged(claim.asked.key)
   save(claim)
   tellGranted(routeOf(claim), claim, claim.asked.from, claim.asked.request, false, 1)
+  local isFarCaller = not claim.asked.session and claim.process ~= me
+  if isFarCaller then table.insert(letterOf(claim.process).granted, claim.id) end
 end
 
 -- A live claim is over. Its key is looked at by promote, which the caller owes.
@@ -145,10 +169,11 @@ local function finish(claim, outcome, by)
   setClaimDeadline(claim, nil)
   noteChanged(claim.asked.key)
   countLive(claim, -1)
-  tell(routeOf(claim), {
-    kind = 'ended', to = claim.asked.from, request = claim.asked.request, key = claim.asked.key,
-    outcome = outcome, held = held, by = by,
-  })
+  local asked = claim.asked
+  tell(routeOf(claim), string.format(
+    '{"kind":"ended"%s,"outcome":"%s","held":%s%s}', addressed(asked.from, asked.request, asked.key),
+    outcome, tostring(held), by and ',"by":' .. json(by) or ''
+  ))
   remember(claim)
 end
 
@@ -178,6 +203,8 @@ local function promote(key)
     elseif not isQuarantined() and admits(key, claim.asked.mode, latchOf(key)) then
       dequeue(claim)
       grant(claim)
+      -- Who stands behind it cannot be granted, and nobody's time is over: that has been served.
+      if claim.asked.mode == 'exclusive' and not isDue then return end
     else break end
   end
   closeLatchIfFree(key)
@@ -185,19 +212,5 @@ end
 
 local function promoteKeys(keys)
   for _, key in ipairs(keys) do promote(key) end
-end
-
--- Every key with waiters, the one whose head came first first.
-local function promoteAll()
-  local heads, keys = {}, {}
-  for _, key in ipairs(call('HKEYS', LATCHES)) do
-    local id = call('ZRANGE', queueOf(key), 0, 0)[1]
-    if id then
-      heads[key] = tonumber(id)
-      keys[#keys + 1] = key
-    end
-  end
-  table.sort(keys, function(a, b) return heads[a] < heads[b] end)
-  promoteKeys(keys)
 end
 `;

@@ -71,14 +71,25 @@ function LOCKS.status(command)
   answer(statusOf(command.key, { kind = 'status', to = command.from, request = command.request }, command.of))
 end
 
+-- By bytes. Lua's own comparison goes by the locale of the server.
+local function isBefore(a, b)
+  for i = 1, math.min(#a, #b) do
+    local left, right = string.byte(a, i), string.byte(b, i)
+    if left ~= right then return left < right end
+  end
+  return #a < #b
+end
+
 function LOCKS.list(command)
   local prefix, after = command.prefix, command.after
   local from = prefix == '' and '-' or '[' .. prefix
   if after and not isBefore(after, prefix) then from = '(' .. after end
   -- No text has a byte that is 255.
-  local keys = call('ZRANGEBYLEX', KEYSET, from, prefix == '' and '+' or '(' .. prefix .. '\255', 'LIMIT', 0, command.countMax + 1)
+  local keys = call('ZRANGEBYLEX', tables.keys, from, prefix == '' and '+' or '(' .. prefix .. '\255', 'LIMIT', 0, command.countMax + 1)
   local page = {}
   for i = 1, math.min(#keys, command.countMax) do
+    -- Large pages come one in a call: Redis does nothing else meanwhile.
+    work = work + 1
     page[i] = json(statusOf(keys[i], { queue = command.queue and queueTold(keys[i]) or nil }, command.of))
   end
   answer({

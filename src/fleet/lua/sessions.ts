@@ -5,7 +5,7 @@ function LOCKS.open(command)
   local known = sessionOf(command.session)
   -- Ids are minted, so this is the same opening once more.
   if known then return answer({ kind = 'opened', to = command.session }) end
-  if call('HLEN', SESSIONS) >= limitOf('sessionsMax') then
+  if call('HLEN', tables.sessions) >= limitOf('sessionsMax') then
     return answer({ kind = 'refused', to = command.session, request = '', code = 'limit', limit = 'sessions' })
   end
   local session = {
@@ -105,7 +105,7 @@ local function closeSession(session, reason, message)
   call('UNLINK', requestsOf(id), at('un:' .. id), at('live:' .. id))
   setSessionDeadline(session, nil)
   call('ZREM', at('ps:' .. session.process), id)
-  call('HDEL', SESSIONS, id)
+  call('HDEL', tables.sessions, id)
   sessions[id] = false
   tell(session.process, { kind = 'session_ended', to = id, reason = reason, message = message })
   endedSessions[#endedSessions + 1] = id

@@ -52,20 +52,41 @@ local function sweepSessions(process, leaseEnd, touched)
   end
 end
 
+local function orphan(member, item, due, isClaim)
+  item.isOrphan = true
+  work = work + 1
+  call('ZADD', isClaim and tables.due or tables.bdue, due, pad(tonumber(member)) .. 'o')
+  space.dueAt, space.begunDueAt = nil, nil
+  if isClaim then save(item) else ledger().saveBegun(item) end
+end
+
+-- What they were granted in letters that nobody has read, they have not heard of. Whether all is done.
+local function orphanGranted(process, due)
+  local granted = at('pg:' .. process)
+  while not isOver() do
+    local ids = call('ZRANGE', granted, 0, SWEPT_TOGETHER - 1)
+    if not ids[1] then return true end
+    for _, id in ipairs(ids) do
+      local claim = claimOf(id)
+      -- It may be over, or the caller may have asked again elsewhere.
+      if claim and claim.state == 'holding' and claim.process == process then orphan(id, claim, due, true) end
+    end
+    call('ZREM', granted, unpack(ids))
+  end
+  return false
+end
+
 -- Callers that waited there may turn up elsewhere, under the same request id. Whether all is done.
 local function orphanCallers(process, leaseEnd)
-  local due = num(leaseEnd + (settings.returnMs or ${FLEET_DEFAULTS.returnMs}))
+  local due = num(leaseEnd + (extras.returnMs or ${FLEET_DEFAULTS.returnMs}))
+  if not orphanGranted(process, due) then return false end
   while not isOver() do
     local members = call('SPOP', at('pw:' .. process), SWEPT_TOGETHER)
     if not members[1] then return true end
     for _, member in ipairs(members) do
       local id = string.sub(member, 2)
       local isClaim = string.sub(member, 1, 1) == 'c'
-      local item = isClaim and claimOf(id) or ledger().begunOf(id)
-      item.isOrphan = true
-      work = work + 1
-      call('ZADD', isClaim and DUE or BEGUN_DUE, due, pad(tonumber(id)) .. 'o')
-      if isClaim then save(item) else ledger().saveBegun(item) end
+      orphan(id, isClaim and claimOf(id) or ledger().begunOf(id), due, isClaim)
     end
   end
   return false
@@ -78,8 +99,8 @@ local function sweep(process, leaseEnd)
     and sweepSessions(process, leaseEnd, touched)
     and orphanCallers(process, leaseEnd)
   if isDone then
-    call('ZREM', PROCESSES, process)
-    call('UNLINK', at('p:' .. process), at('mail:' .. process), at('ps:' .. process), at('pw:' .. process))
+    call('ZREM', tables.processes, process)
+    call('UNLINK', at('p:' .. process), at('mail:' .. process), at('ps:' .. process), at('pw:' .. process), at('pg:' .. process))
     promoteKeys(touched)
   else
     for _, key in ipairs(touched) do postpone(key) end

@@ -8,7 +8,10 @@ local quote = cjson.encode
 local function num(value)
   return string.format('%.17g', value)
 end
+`;
 
+/** For an engine. */
+export const TEXTS: string = String.raw`
 -- Sorts as text as the number sorts: what is due at one time is served by it.
 local function pad(order)
   return string.format('%016.0f', order)
@@ -35,14 +38,5 @@ end
 -- A list may be empty, which a table does not show.
 local function listOf(parts)
   return { raw = '[' .. table.concat(parts, ',') .. ']' }
-end
-
--- By bytes. Lua's own comparison goes by the locale of the server.
-local function isBefore(a, b)
-  for i = 1, math.min(#a, #b) do
-    local left, right = string.byte(a, i), string.byte(b, i)
-    if left ~= right then return left < right end
-  end
-  return #a < #b
 end
 `;

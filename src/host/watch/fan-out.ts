@@ -11,7 +11,7 @@ import type { Pause } from "../pauses.ts";
 export type Teller = () => boolean;
 
 /** A message costs some µs: so many are told until others have a turn. */
-const SLICE_MAX = 16;
+const SLICE_MAX = 8;
 
 export class FanOut {
   readonly #pause: Pause;

@@ -26,6 +26,7 @@ export class Watches {
   #wakeAt = Number.POSITIVE_INFINITY;
   #stop: (() => void) | undefined;
   #count = 0;
+  #isOver = false;
 
   constructor(parts: HostParts, calls: Calls, port: () => LockPort) {
     this.#parts = parts;
@@ -63,10 +64,13 @@ export class Watches {
     if (!this.#topics.isEmpty) return;
     this.#stop?.();
     this.#stop = undefined;
+    // Perhaps nobody else listened to the space: it is to look whether it is still needed.
+    if (!this.#isOver) this.#port().submit({ kind: "tick" });
   }
 
-  /** Sends everybody away. */
+  /** The space has stopped. Sends everybody away. */
   over(): void {
+    this.#isOver = true;
     const watches = [...this.#topics].flatMap((topic) => [...topic.watches]);
     for (const watch of watches) this.close(watch);
     for (const { watcher } of watches) watcher.over();

@@ -30,6 +30,18 @@ export class Company {
     return spaceKey(PREFIX, this.space);
   }
 
+  /** What there is in the space. */
+  async counts(): Promise<Readonly<Record<"keys" | "claims" | "sessions" | "processes", unknown>>> {
+    const count = (command: string, name: string): Promise<unknown> =>
+      this.#runner.send(command, `${this.key}:${name}`);
+    return {
+      keys: await count("HLEN", "latches"),
+      claims: await count("HLEN", "claims"),
+      sessions: await count("HLEN", "sessions"),
+      processes: await count("ZCARD", "processes"),
+    };
+  }
+
   pass(ms: number): void {
     if (this.now !== undefined) this.now += ms;
   }

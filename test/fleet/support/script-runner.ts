@@ -8,6 +8,7 @@ import {
   decodeTouched,
   decodeWake,
   encodeCall,
+  encodeLimits,
   type FleetAnswer,
   type FleetCall,
   type Touched,
@@ -28,10 +29,11 @@ export interface ScriptRunner {
   close(): void;
 }
 
-export async function openRunner(url: string): Promise<ScriptRunner> {
+/** `script`: that of the fleet, or one with a bug. */
+export async function openRunner(url: string, script: string = SCRIPT): Promise<ScriptRunner> {
   const client = createClient({ url });
   await client.connect();
-  await client.scriptLoad(SCRIPT);
+  await client.scriptLoad(script);
   const listen = async (channel: string, hear: (message: string) => void): Promise<() => Promise<void>> => {
     const listener = client.duplicate();
     await listener.connect();
@@ -42,10 +44,10 @@ export async function openRunner(url: string): Promise<ScriptRunner> {
       listener.destroy();
     };
   };
-  const hash = createHash("sha1").update(SCRIPT).digest("hex");
+  const hash = createHash("sha1").update(script).digest("hex");
   return {
     run: async (call) => {
-      const { keys, args } = encodeCall(PREFIX, call);
+      const { keys, args } = encodeCall(PREFIX, call, encodeLimits(call.settings?.limits));
       return decodeAnswer(await client.evalSha(hash, { keys: [...keys], arguments: [...args] }));
     },
     subscribe: (channel, hear) => listen(channel, (message) => hear(decodeWake(message))),

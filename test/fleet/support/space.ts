@@ -97,7 +97,7 @@ export class SpaceWorld {
   }
 
   push(letter?: Letter): void {
-    this.space.heard({ space: "s", process: this.space.process, ...(letter && { letter }) });
+    this.space.heard({ process: this.space.process, ...(letter && { letter }) });
   }
 
   async answer(change: Partial<FleetAnswer> = {}): Promise<void> {
@@ -109,7 +109,6 @@ export class SpaceWorld {
       serverNow: this.time.now() + AHEAD_MS,
       nextDeadline: Number.POSITIVE_INFINITY,
       epoch: "17",
-      counts: { keys: 0, claims: 0, sessions: 0, processes: 1 },
       ...change,
     });
     await turn();

@@ -1,0 +1,42 @@
+/** Commands that wait for a call, in the order in which they came. */
+
+import type { Command } from "../core/index.ts";
+import type { Said } from "./farewell.ts";
+import { divided } from "./full.ts";
+
+/** What goes with a call. */
+export interface Batch extends Said {
+  /** Nothing was due as far as we knew: what it brings was caused by others, and pushed. */
+  readonly isPoll: boolean;
+  /** Made while Redis is full. */
+  readonly isFreeing: boolean;
+}
+
+/** More go with the next call: Redis does nothing else while it serves one. */
+const BATCH_COMMANDS_MAX = 128;
+
+export class Inbox {
+  #commands: Command[] = [];
+
+  get commands(): readonly Command[] {
+    return this.#commands;
+  }
+
+  put(command: Command): void {
+    this.#commands.push(command);
+  }
+
+  /** They have been taken, and were not carried out. */
+  putBack(commands: readonly Command[]): void {
+    this.#commands.unshift(...commands);
+  }
+
+  /** For the next call. `isFull`: of what Redis takes although it is full. */
+  take(isFull: boolean): readonly Command[] {
+    if (!isFull) return this.#commands.splice(0, BATCH_COMMANDS_MAX);
+    const { going, kept } = divided(this.#commands);
+    const taken = going.splice(0, BATCH_COMMANDS_MAX);
+    this.#commands = [...going, ...kept];
+    return taken;
+  }
+}
