@@ -31,7 +31,7 @@ import { SessionSocket } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { addressOf } from "./url.ts";
 import { type Waiter, waitFor } from "./wait.ts";
-import { Waker } from "./waker.ts";
+import { waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import type { WatchAsk, Watches, WatchesLink } from "./watches.ts";
@@ -58,7 +58,8 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
   readonly #isPart: boolean;
   readonly #machine: SessionMachine<Waiter>;
   readonly #socket: SessionSocket;
-  readonly #waker: Waker;
+  /** The clock will be looked at then. */
+  readonly #wakeAt: ReturnType<typeof waker>;
   readonly #grants = new Grants(this);
   readonly #listeners: Set<() => void> = new Set();
   #settleReady!: (error: Error | undefined) => void;
@@ -80,7 +81,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     this.now = awakeClock(ports);
     this.onError = reporter(onError);
     this.#machine = new SessionMachine(options, () => ports.random(), addition);
-    this.#waker = new Waker(ports, this.now, (isLate) =>
+    this.#wakeAt = waker(ports, this.now, (isLate) =>
       this.#step((machine, now) => machine[isLate ? "wake" : "tick"](now)),
     );
     const address = addressOf(url, "ws", "/v1/session");
@@ -306,7 +307,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
   #step<T>(input: (machine: SessionMachine<Waiter>, now: number) => T): T {
     const result = input(this.#machine, this.now());
     for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
-    this.#waker.wakeAt(this.#machine.wakeAt, this.#machine.holding);
+    this.#wakeAt(this.#machine.wakeAt, this.#machine.holding);
     return result;
   }
 
