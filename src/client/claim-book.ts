@@ -178,7 +178,7 @@ export class ClaimBook<Call> {
   giveUp(entry: Entry<Call>): void {
     this.withdraw(entry);
     const isWait = entry.timeout !== undefined && entry.timeout > 0;
-    const silence = new UnavailableError("unavailable", "there was no answer in time");
+    const silence = new UnavailableError("unavailable", "not answered in time");
     this.#tell(entry, isWait ? this.waitIsOver(entry) : silence);
   }
 

@@ -275,5 +275,5 @@ export class ClaimTable<Call> {
 
 /** Somebody else ended a wait. */
 export function waitEnded(reason: string): LatchkeyError {
-  return new UnavailableError(reason, `the wait for the lock was ended: ${reason}`);
+  return new UnavailableError(reason, `the wait was ended: ${reason}`);
 }

@@ -27,7 +27,7 @@ import { followPage } from "./page-life.ts";
 import type { Parts } from "./parts.ts";
 import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
-import { SessionSocket } from "./session-socket.ts";
+import { SessionSocket, type Surroundings } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { addressOf } from "./url.ts";
 import { type Waiter, waitFor } from "./wait.ts";
@@ -41,7 +41,9 @@ import { tryAcquire, withLock } from "./with-lock.ts";
 /** How long `close` waits for the socket, ms. */
 const CLOSE_MS = 1_000;
 
-export class SessionClient<Added extends AdditionCalls = AdditionCalls> implements Client, SessionLink, WatchesLink {
+export class SessionClient<Added extends AdditionCalls = AdditionCalls>
+  implements Client, SessionLink, Surroundings, WatchesLink
+{
   readonly ready: Promise<void>;
   /** Loaded with its first use. Calls keep their order, since all of them wait for that. */
   readonly locks: LatchLocks = {
@@ -53,7 +55,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
   readonly ports: Ports;
   readonly now: () => number;
   readonly onError: OnError;
-  readonly #onStatus: ConnectOptions["onStatus"];
+  readonly #options: ConnectOptions;
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #isPart: boolean;
   readonly #machine: SessionMachine<Waiter>;
@@ -72,14 +74,14 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
 
   /** `part`: of a space whose keys are spread; then all that is asked here is asked of this session. */
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
-    const { auth, grace = 0, space = "", signal, onError } = options;
+    const { auth, grace = 0, space = "", signal } = options;
     const onStatus = (): void => this.#changed();
     this.#open = (other) => new SessionClient(url, { ...options, onStatus }, ports, addition, other);
     this.#isPart = part > 0;
-    this.#onStatus = options.onStatus;
+    this.#options = options;
     this.ports = ports;
     this.now = awakeClock(ports);
-    this.onError = reporter(onError);
+    this.onError = reporter(options.onError);
     this.#machine = new SessionMachine(options, () => ports.random(), addition);
     this.#wakeAt = waker(ports, this.now, (isLate) =>
       this.#step((machine, now) => machine[isLate ? "wake" : "tick"](now)),
@@ -88,14 +90,9 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space);
     if (this.#isPart) address.searchParams.set("part", String(part));
-    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, {
-      credential: async () => {
-        if (grace > 0) this.#machine.reconcile = (await import("./resume.ts")).reconcile;
-        return typeof auth === "function" ? auth() : auth;
-      },
-      afterTurn: (run) => ports.afterTurn(run),
-      tell: (event, told) => this.#step((machine, now) => machine[event](told as never, now)),
-      onError: this.onError,
+    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, this, async () => {
+      if (grace > 0) this.#machine.reconcile = (await import("./resume.ts")).reconcile;
+      return typeof auth === "function" ? auth() : auth;
     });
     this.added = addition?.calls(this);
     this.ready = new Promise((resolve, reject) => {
@@ -258,6 +255,11 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     this.#step((machine) => machine.watch(frame));
   }
 
+  /** What the socket tells. */
+  fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void {
+    this.#step((machine, now) => machine[event](told as never, now));
+  }
+
   closeOwn(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#step((machine, now) => machine.close(now));
@@ -300,7 +302,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> implemen
     const { connection } = this;
     if (connection === this.#told) return;
     this.#told = connection;
-    this.#onStatus?.(connection);
+    this.#options.onStatus?.(connection);
   }
 
   /** One input to the machine, all that it wants done for it, and the timer for what comes next. */

@@ -175,7 +175,7 @@ export class SessionMachine<Call> {
     const isGreeted = this.#state === "greeting" || this.#state === "open";
     this.#session = undefined;
     this.#believedUntil = NEVER;
-    const away = new UnavailableError("away", "the page went away while this waited");
+    const away = new UnavailableError("away", "the page went away");
     this.#claims.sessionEnded(this.#settings.requeue === true ? undefined : away);
     if (isGreeted) this.#send({ t: "bye" });
     this.#outputs.push({ kind: "disconnect", code: CLOSE_NORMAL });
@@ -250,7 +250,7 @@ export class SessionMachine<Call> {
     try {
       message = JSON.parse(text) as typeof message;
     } catch (cause) {
-      this.#trouble(new UnavailableError("internal", "the server sent a frame that is not JSON", { cause }));
+      this.#trouble(new UnavailableError("internal", "the frame is not JSON", { cause }));
       this.#giveUp(now);
       return;
     }
