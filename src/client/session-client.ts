@@ -30,7 +30,7 @@ import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket, type Surroundings } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
 import { addressOf } from "./url.ts";
-import { type Waiter, waitFor } from "./wait.ts";
+import { type Waiter, waitIn } from "./wait.ts";
 import { waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
@@ -229,14 +229,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
     ask: (call: Waiter, claims: Claims) => Entry<Waiter> | undefined,
     give: (told: never) => Given = (told) => told,
   ): Promise<Given> {
-    return waitFor(
-      signal,
-      {
-        ask: (call) => this.claims((claims) => ask(call, claims)),
-        cancel: (entry) => this.claims((claims) => claims.cancel(entry)),
-      },
-      give,
-    );
+    return waitIn(this, signal, ask, give);
   }
 
   /** What is asked and held, after a look at the clock: a lock whose time is over is lost before this returns. */

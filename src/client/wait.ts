@@ -1,26 +1,24 @@
+import type { Claims, SessionLink } from "./addition.ts";
+import type { Entry } from "./session-types.ts";
+
 /** Who waits for an answer. */
 export interface Waiter {
   resolve(value: never): void;
   reject(error: Error): void;
 }
 
-/** How something is asked for and taken back. */
-export interface Asking<Asked> {
-  readonly ask: (call: Waiter) => Asked;
-  readonly cancel: (asked: Asked) => void;
-}
-
 /** Asks, and takes it back when the signal aborts. `give`: from what was told, before anything else is heard. */
-export function waitFor<Asked, Given>(
+export function waitIn<Given>(
+  session: Pick<SessionLink, "claims">,
   signal: AbortSignal | undefined,
-  { ask, cancel }: Asking<Asked>,
+  ask: (call: Waiter, claims: Claims) => Entry<Waiter> | undefined,
   give: (told: never) => Given,
 ): Promise<Given> {
   return new Promise((resolve, reject) => {
     let waiting = true;
-    let asked: Asked | undefined;
+    let entry: Entry<Waiter> | undefined;
     const stop = (): void => {
-      if (asked !== undefined) cancel(asked);
+      session.claims((claims) => claims.cancel(entry));
       reject(signal?.reason as Error);
     };
     const settled = (): void => {
@@ -38,7 +36,7 @@ export function waitFor<Asked, Given>(
       },
     };
     const isAborted = (): boolean => signal?.aborted === true;
-    if (!isAborted()) asked = ask(call);
+    if (!isAborted()) entry = session.claims((claims) => ask(call, claims));
     // The asking may have told of a loss, and whoever heard that may have aborted the signal.
     if (isAborted()) stop();
     else if (waiting) signal?.addEventListener("abort", stop, { once: true });
