@@ -1,4 +1,4 @@
-/** One space on 1, 2 and 4 servers: what more servers bring, and what Redis pays for it. */
+/** One space on 1, 2 and 4 servers: what a command costs Redis then, which is what bounds them all. */
 
 import { median } from "../figures.ts";
 import { fleetServers } from "../drivers/fleet.ts";
@@ -37,22 +37,33 @@ export async function measureServers(site: Site, { rounds }: Turns, findings: Fi
   }
   const of = (index: number, figure: (turn: Turn) => number): number => median((turns[index] ?? []).map(figure));
   const rate = ({ commands, wallMs }: Turn): number => (commands * 1000) / wallMs;
+  const microsEach = ({ commands, redisMs }: Turn): number => (redisMs * 1000) / commands;
   const ratios = (index: number): number[] =>
     (turns[index] ?? []).map((turn, round) => rate(turn) / rate(turns[0]?.[round] ?? turn));
   findings.table(`one space, ${SESSIONS} sessions, each with a key of its own`, [
-    ["servers", "commands/s", "÷ 1 server", "a Redis call", "µs of Redis each", "Redis busy", "load busy"],
+    [
+      "servers",
+      "a Redis call",
+      "µs of Redis each",
+      "Redis carries/s",
+      "here/s",
+      "÷ 1 server",
+      "Redis busy",
+      "load busy",
+    ],
     ...COUNTS.map((count, i) => [
       `${count}`,
+      of(i, ({ commands, scripts }) => commands / scripts),
+      of(i, microsEach),
+      1e6 / of(i, microsEach),
       of(i, rate),
       median(ratios(i)),
-      of(i, ({ commands, scripts }) => commands / scripts),
-      of(i, ({ commands, redisMs }) => (redisMs * 1000) / commands),
       percent(of(i, ({ redisMs, wallMs }) => redisMs / wallMs)),
       percent(of(i, ({ loadMs, wallMs }) => loadMs / wallMs)),
     ]),
   ]);
   findings.note(
-    "Redis, servers and load share the machine's cores: more servers are more of Redis only where it has one for itself.",
+    "Redis carries/s is computed: its one thread, busy with nothing else, at what a command costs it. How many there were here is for the cores that Redis, servers and load share: more servers bring more only where each has its own, and never more than that.",
   );
 }
 

@@ -166,7 +166,10 @@ export function watching(subject: Subject): void {
     await events.next(({ key, status }) => key === `${prefix}b` && status === "free");
   });
 
-  test.runIf(subject.runtime.seesHangUps)(
+  // What a runtime cannot see is no test of it.
+  const testHangUp = subject.runtime.seesHangUps ? test : () => undefined;
+
+  testHangUp(
     "a reader of events that does not read is cut",
     async () => {
       const key = freshKey();
@@ -186,7 +189,7 @@ export function watching(subject: Subject): void {
     60_000,
   );
 
-  test.runIf(subject.runtime.seesHangUps)("a reader of events that hangs up leaves nothing behind", async () => {
+  testHangUp("a reader of events that hangs up leaves nothing behind", async () => {
     const caller = new Caller(subject.url);
     const before = await streams(caller);
     const events = await openEvents(`${subject.url}/v1/latch/${freshKey()}/events`);

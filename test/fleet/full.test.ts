@@ -103,9 +103,8 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("a Redis that is full, %s", (kin
     const [held, kept] = [await first.acquire("passed on"), await first.acquire("kept")];
     const waiting = second.acquire("passed on");
     await vi.waitFor(async () => expect((await first.status("passed on")).waiting).toBe(1), PATIENT);
-    const { token } = (await await post("by%20http/acquire", { ttl: 60_000 }).then((answer) => answer.json())) as {
-      token: string;
-    };
+    const granted = await post("by%20http/acquire", { ttl: 60_000 });
+    const { token } = (await granted.json()) as { readonly token: string };
     await post("expiring/acquire", { ttl: 2000 });
 
     await admin.sendCommand(["CONFIG", "SET", "maxmemory", "1"]);

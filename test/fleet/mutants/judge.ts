@@ -18,7 +18,7 @@ export const LUA_MUTANTS: readonly LuaMutant[] = [
   ...MAIL_MUTANTS,
 ];
 
-const STORIES = 40;
+const STORIES = 120;
 const STEPS = 400;
 
 /** Tells the stories, each alone and in turns. One Redis for all scripts, one after the other. */

@@ -17,7 +17,11 @@ export async function tellAlone(runner: ScriptRunner, story: Story): Promise<voi
   const calls = inCalls(steps, options.seed % 2 === 0 ? 1 : COMMANDS_MAX);
   const published: (readonly string[])[] = [];
   const stop = await runner.watch(space, ({ keys }) => void published.push([...(keys ?? [])].toSorted()));
-  await tellCalls(runner, story, space, calls).finally(stop);
+  try {
+    await tellCalls(runner, story, space, calls);
+  } finally {
+    await stop();
+  }
   // One message for each call that changed something, with all that it changed.
   const touched = calls.map((call) => [...new Set(call.flatMap((step) => [...step.touched]))].toSorted());
   const engine = { touched: touched.filter((keys) => keys.length > 0), left: [] };
