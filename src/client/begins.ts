@@ -3,6 +3,7 @@
 import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
 import type { AdditionTable } from "./addition.ts";
 import type { ClaimBook } from "./claim-book.ts";
+import type { ClaimFrame } from "./claim-table.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { type AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import { leaseUntil } from "./lease.ts";
@@ -18,9 +19,14 @@ export class Begins<Call> implements AdditionTable<Call> {
     this.#heartbeat = heartbeat;
   }
 
-  received(frame: StartedFrame | AttemptLostFrame, entry: Entry<Call> | undefined): void {
+  received(frame: ClaimFrame, entry: Entry<Call> | undefined): boolean {
     if (frame.t === "started") this.#started(frame, entry);
-    else this.#lost(frame, entry);
+    else if (frame.t === "attempt_lost") this.#lost(frame, entry);
+    else if (entry === undefined) return false;
+    else if (frame.t === "attempt_queued") entry.queued = true;
+    else if (frame.t === "in_progress") this.#book.fail(entry, this.#book.waitIsOver(entry, frame));
+    else return false;
+    return true;
   }
 
   /** The session is over, or not believed in any more, and so are its attempts. */

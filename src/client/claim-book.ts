@@ -3,11 +3,10 @@
  * A record leaves in one step: out of every table, and its caller is told.
  */
 
-import { sendAsk } from "./access.ts";
 import { NEVER } from "./clock.ts";
 import { type ErrorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
-import type { Ask, Entry, Held, Output } from "./session-types.ts";
+import type { Ask, Entry, Held, Output, Wait } from "./session-types.ts";
 
 /** How long a request without a timeout of its own may be without an answer, ms. */
 const ANSWER_MS = 10_000;
@@ -61,8 +60,9 @@ export class ClaimBook<Call> {
     hold: Held<Call> | undefined,
     patienceMs: number = ANSWER_MS,
     timeout?: number,
+    wait?: Wait,
   ): Entry<Call> {
-    const entry: Entry<Call> = { call, frame, hold, timeout, giveUpAt: this.now + patienceMs, id: this.#newId() };
+    const entry: Entry<Call> = { call, frame, hold, timeout, wait, giveUpAt: this.now + patienceMs, id: this.#newId() };
     const error = (hold && lossOf(hold)) ?? this.closed;
     if (error === undefined) {
       this.entries.set(entry.id, entry);
@@ -88,8 +88,7 @@ export class ClaimBook<Call> {
     delete entry.resendAt;
     const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
     this.#sendText(entry, JSON.stringify({ ...frame, id, timeout: timeout && left }));
-    // A claim that queues anew has not asked yet.
-    if (entry.asks !== undefined) sendAsk(this, undefined, entry);
+    entry.afterSend?.();
   }
 
   /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */
@@ -105,13 +104,17 @@ export class ClaimBook<Call> {
     this.send(entry);
   }
 
-  cancel(id: string, t: "cancel" | "cancel_begin" = "cancel"): void {
+  cancel(id: string, t: Wait["cancel"] = "cancel"): void {
     if (this.session !== undefined) this.emit({ kind: "send", text: JSON.stringify({ t, id }) });
   }
 
   /** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */
-  letGo(call: Call | undefined, { key, token }: Pick<Held<Call>, "key" | "token">, hold: Held<Call> | undefined): void {
-    this.ask(call, { t: "release", key, token }, hold, NEVER);
+  letGo(
+    call: Call | undefined,
+    { key, token }: Pick<Held<Call>, "key" | "token">,
+    hold: Held<Call> | undefined,
+  ): Entry<Call> {
+    return this.ask(call, { t: "release", key, token }, hold, NEVER);
   }
 
   /** Its answer is there, or nobody wants it any more. The next request about the same hold may go. */
@@ -138,9 +141,8 @@ export class ClaimBook<Call> {
     this.remove(entry);
     this.#leave(entry);
     // The server knows a claim by the id of its acquire; a nested acquire is part of another claim.
-    if (entry.sentAt === undefined) return;
-    if (entry.frame.t === "acquire" && entry.hold === undefined) this.cancel(entry.id);
-    else if (entry.frame.t === "begin") this.cancel(entry.id, "cancel_begin");
+    const { wait, sentAt, hold } = entry;
+    if (wait !== undefined && sentAt !== undefined && hold === undefined) this.cancel(entry.id, wait.cancel);
   }
 
   /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
@@ -176,13 +178,13 @@ export class ClaimBook<Call> {
   giveUp(entry: Entry<Call>): void {
     this.withdraw(entry);
     const isWait = entry.timeout !== undefined && entry.timeout > 0;
-    const silence = new UnavailableError("unavailable", "there was no answer in time");
+    const silence = new UnavailableError("unavailable", "not answered in time");
     this.#tell(entry, isWait ? this.waitIsOver(entry) : silence);
   }
 
   /** `told`: what the server says besides. */
   waitIsOver(entry: Entry<Call>, told?: object): LatchkeyError {
-    return this.errorOf({ ...told, code: entry.frame.t === "begin" ? "in_progress" : "timeout" }, keyOf(entry));
+    return this.errorOf({ ...told, code: entry.wait?.over ?? "timeout" }, keyOf(entry));
   }
 
   #sendText(entry: Entry<Call>, text: string): void {

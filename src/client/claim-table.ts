@@ -6,16 +6,15 @@
  * was given up, a grant that crossed its cancel) is not wanted, and is let go.
  */
 
-import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
 import type { ClaimTold, Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
-import { type Asks, requestAccess } from "./access.ts";
 import type { Addition, AdditionCalls, AdditionTable, Asked } from "./addition.ts";
 import { ClaimBook, keyOf } from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
-import type { Answer, Ask, Entry, Held, Hold, Output, Wanted } from "./session-types.ts";
+import type { Reconcile } from "./resume.ts";
+import type { Answer, Ask, Entry, Held, Hold, Output, Wait, Wanted } from "./session-types.ts";
 
 /** The pause before a request is sent again that the server could not serve, ms. */
 const RESEND_MS = 1_000;
@@ -23,40 +22,41 @@ const RESEND_MS = 1_000;
 /** What is sent again when the server could not serve it. */
 const MUST_ARRIVE: ReadonlySet<Ask["t"]> = new Set(["release", "complete", "fail"]);
 
-/** What may be waited for. */
-const WAITS: ReadonlySet<Ask["t"]> = new Set(["acquire", "begin"]);
+const ACQUIRE: Wait = { over: "timeout", cancel: "cancel" };
 
 /** The frames that answer something or tell of a claim. */
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
 export class ClaimTable<Call> {
-  readonly #book: ClaimBook<Call>;
+  /** Set before the first resume; see `resume.ts`. */
+  reconcile: Reconcile | undefined;
+  readonly book: ClaimBook<Call>;
   readonly #heartbeat: Heartbeat;
-  readonly #added: AdditionTable<Call> | undefined;
+  readonly added: AdditionTable<Call> | undefined;
 
   constructor(heartbeat: Heartbeat, emit: (output: Output<Call>) => void, addition?: Addition<AdditionCalls>) {
-    this.#book = new ClaimBook(emit, addition?.errorOf ?? errorOf);
+    this.book = new ClaimBook(emit, addition?.errorOf ?? errorOf);
     this.#heartbeat = heartbeat;
-    this.#added = addition?.table(this.#book, heartbeat);
+    this.added = addition?.table(this.book, heartbeat);
   }
 
   get holding(): boolean {
-    return this.#book.holds.size > 0;
+    return this.book.holds.size > 0;
   }
 
   /** Nothing happens by the clock before this. */
   get dueAt(): number {
-    return this.#book.dueAt;
+    return this.book.dueAt;
   }
 
   /** Every step begins with this. */
   setTime(now: number): void {
-    this.#book.now = now;
+    this.book.now = now;
   }
 
   /** Serves what is over by the clock. */
   serve(): void {
-    const book = this.#book;
+    const book = this.book;
     if (book.now < book.dueAt) return;
     book.dueAt = NEVER;
     for (const hold of book.holds.values()) {
@@ -73,67 +73,58 @@ export class ClaimTable<Call> {
   // What callers want.
 
   acquire(call: Call, key: string, { reentrant, timeout, ttl, ...rest }: Wanted): Entry<Call> {
-    const hold = reentrant === true ? this.#book.find((held) => held.key === key && held.open > 0) : undefined;
+    const hold = reentrant === true ? this.book.find((held) => held.key === key && held.open > 0) : undefined;
     if (hold !== undefined) hold.open += 1;
     const nested = hold && { token: hold.token, nest: true };
     // Whoever asks only whether the key is free (0) still waits for the connection and the answer.
     const patienceMs = timeout === undefined ? NEVER : timeout || undefined;
     const limit = timeout === NEVER ? undefined : timeout;
-    return this.#book.ask(call, { t: "acquire", key, ttl, ...(nested ?? rest) }, hold, patienceMs, limit);
+    return this.book.ask(call, { t: "acquire", key, ttl, ...(nested ?? rest) }, hold, patienceMs, limit, ACQUIRE);
   }
 
-  cancel(entry: Entry<Call>): void {
-    if (this.#book.entries.get(entry.id) === entry) this.#book.withdraw(entry);
+  cancel(entry: Entry<Call> | undefined): void {
+    if (entry !== undefined && this.book.entries.get(entry.id) === entry) this.book.withdraw(entry);
   }
 
   /** By default for as long as asked last; the server refuses it when there is no lease at all. */
-  extend(call: Call, hold: Hold, ttl: number | undefined): void {
+  extend(call: Call, hold: Hold, ttl: number | undefined): Entry<Call> {
     const held = hold as Held<Call>;
     const { key, token } = held;
-    this.#book.ask(call, { t: "extend", key, token, ttl: (ttl ?? held.ttl) as number }, held);
+    return this.book.ask(call, { t: "extend", key, token, ttl: (ttl ?? held.ttl) as number }, held);
   }
 
   /** One handle's release. */
-  release(call: Call, hold: Hold): void {
+  release(call: Call, hold: Hold): Entry<Call> {
     const held = hold as Held<Call>;
     held.open -= 1;
-    this.#book.letGo(call, held, held);
+    return this.book.letGo(call, held, held);
   }
 
-  requestAccess(call: Call, key: string, asks: Asks | undefined): void {
-    requestAccess(this.#book, call, key, asks);
-  }
-
-  /** By raw token, or without one. `timeout`: of something that may be waited for, ms. */
-  request(call: Call, frame: Asked, timeout?: number): Entry<Call> {
+  /** By raw token, or without one. `timeout`, ms: of something that may be waited for. */
+  request(call: Call, frame: Asked, timeout?: number, wait?: Wait): Entry<Call> {
     const hold = "token" in frame ? this.#byToken(frame.token) : undefined;
     // Like an acquire, it waits for the connection and the answer also without a timeout.
-    return this.#book.ask(call, frame, hold, timeout || undefined, timeout);
-  }
-
-  /** Takes back what nobody wants. */
-  withdraw(id: string): void {
-    this.#book.cancel(id, "cancel_begin");
+    return this.book.ask(call, frame, hold, timeout || undefined, timeout, wait);
   }
 
   // What the connection does.
 
   /** From now on frames can be sent. `claims`: the server's snapshot after a resume, which was asked for at `helloAt`. */
   connected(session: string, helloAt: number, claims: readonly ClaimTold[] | undefined): void {
-    this.#book.session = session;
-    if (claims !== undefined) this.#reconcile(new Map(claims.map((told) => [told.id, told])), helloAt);
-    for (const entry of this.#book.entries.values()) {
-      if (entry.sentAt === undefined) this.#book.send(entry);
+    this.book.session = session;
+    if (claims !== undefined) this.reconcile?.(this, claims, helloAt);
+    for (const entry of this.book.entries.values()) {
+      if (entry.sentAt === undefined) this.book.send(entry);
     }
   }
 
   /** The connection is lost and the session may be resumed: what the server does not know of then is sent again. */
   suspended(): void {
-    this.#book.session = undefined;
-    for (const entry of this.#book.entries.values()) {
+    this.book.session = undefined;
+    for (const entry of this.book.entries.values()) {
       if (entry.hold !== undefined) entry.hold.busy = false;
       // Its overrun was for an answer, and there is none now.
-      this.#book.watch(entry.giveUpAt);
+      this.book.watch(entry.giveUpAt);
     }
   }
 
@@ -144,47 +135,44 @@ export class ClaimTable<Call> {
   sessionEnded(error?: LatchkeyError): void {
     this.suspended();
     this.loseAll("dropped");
-    for (const entry of this.#book.entries.values()) {
+    for (const entry of this.book.entries.values()) {
       entry.sentAt = undefined;
-      if (error !== undefined && WAITS.has(entry.frame.t)) this.#book.fail(entry, error);
+      if (error !== undefined && entry.wait !== undefined) this.book.fail(entry, error);
     }
   }
 
   /** All that is held through the session; `kept` ones, which go on without it, only when nobody can use them any more. */
   loseAll(reason: "dropped" | "closed", kept: boolean = false): void {
-    this.#added?.allLost(reason);
-    for (const hold of this.#book.holds.values()) {
-      if (kept || !hold.keep) this.#book.lose(hold, reason);
+    this.added?.allLost(reason);
+    for (const hold of this.book.holds.values()) {
+      if (kept || !hold.keep) this.book.lose(hold, reason);
     }
   }
 
   close(error: LatchkeyError): void {
-    this.#book.closed = error;
-    for (const entry of this.#book.entries.values()) this.#book.fail(entry, error);
-    this.#book.dueAt = NEVER;
+    this.book.closed = error;
+    for (const entry of this.book.entries.values()) this.book.fail(entry, error);
+    this.book.dueAt = NEVER;
   }
 
   // What the server says.
 
   received(frame: ClaimFrame): void {
-    const entry = this.#book.entries.get(frame.id);
+    const entry = this.book.entries.get(frame.id);
+    if (this.added?.received(frame, entry) === true) return;
     if (frame.t === "granted") this.#granted(frame, entry);
     else if (frame.t === "lost") this.#lost(frame, entry);
-    else if (frame.t === "started" || frame.t === "attempt_lost") this.#added?.received(frame, entry);
     else if (entry !== undefined) this.#answered(frame, entry);
   }
 
-  #answered(
-    frame: Exclude<ClaimFrame, Granted | LostFrame | StartedFrame | AttemptLostFrame>,
-    entry: Entry<Call>,
-  ): void {
-    const book = this.#book;
+  #answered(frame: Exclude<ClaimFrame, Granted | LostFrame>, entry: Entry<Call>): void {
+    const book = this.book;
     const { call, hold } = entry;
-    if (frame.t === "queued" || frame.t === "attempt_queued") {
+    if (frame.t === "queued") {
       entry.queued = true;
       return;
     }
-    if (frame.t === "timeout" || frame.t === "in_progress") return book.fail(entry, book.waitIsOver(entry, frame));
+    if (frame.t === "timeout") return book.fail(entry, book.waitIsOver(entry, frame));
     if (frame.t === "cancelled") return book.fail(entry, waitEnded("cancelled"));
     if (frame.t === "refused") return this.#refused(frame, entry);
     // All others are what was asked for.
@@ -202,7 +190,7 @@ export class ClaimTable<Call> {
   }
 
   #granted(frame: Granted, entry: Entry<Call> | undefined): void {
-    const book = this.#book;
+    const book = this.book;
     const hold = book.holds.get(frame.id);
     if (entry !== undefined) {
       // What was acked before this frame came was heard before it was sent.
@@ -211,7 +199,7 @@ export class ClaimTable<Call> {
       const { queued } = entry;
       if (queued && frame.expires_in !== undefined) book.repeat(entry);
       // If not, the answer to that decides.
-      if (isProven || !queued) this.#hold(frame, entry, until);
+      if (isProven || !queued) this.hold(frame, entry, until);
     } else if (hold === undefined) {
       // Not wanted any more. It may be a nested acquire's.
       book.letGo(undefined, frame, this.#byToken(frame.token));
@@ -221,8 +209,8 @@ export class ClaimTable<Call> {
   }
 
   /** The entry is granted. */
-  #hold(told: Granted | ClaimTold, entry: Entry<Call>, until: number): void {
-    const book = this.#book;
+  hold(told: Granted | ClaimTold, entry: Entry<Call>, until: number): void {
+    const book = this.book;
     let { hold } = entry;
     if (hold === undefined && until <= book.now) {
       // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
@@ -253,18 +241,18 @@ export class ClaimTable<Call> {
 
   #lost(frame: LostFrame, entry: Entry<Call> | undefined): void {
     const reason = frame.reason as LossReason;
-    const hold = this.#book.holds.get(frame.id) ?? entry?.hold;
+    const hold = this.book.holds.get(frame.id) ?? entry?.hold;
     const error = new LockLostError(frame.key, reason, frame.by);
-    if (hold !== undefined) this.#book.lose(hold, error);
+    if (hold !== undefined) this.book.lose(hold, error);
     else if (entry === undefined) return;
-    else if (entry.frame.t !== "acquire") this.#book.fail(entry, error);
-    else if (reason === "revoked") this.#book.fail(entry, waitEnded(reason));
+    else if (entry.frame.t !== "acquire") this.book.fail(entry, error);
+    else if (reason === "revoked") this.book.fail(entry, waitEnded(reason));
     // When the whole session goes, the acquire queues anew in the next one anyway.
-    else if (reason !== "dropped") this.#book.renew(entry);
+    else if (reason !== "dropped") this.book.renew(entry);
   }
 
   #refused(frame: RefusedFrame, entry: Entry<Call>): void {
-    const book = this.#book;
+    const book = this.book;
     const { hold } = entry;
     if (frame.retryable && (MUST_ARRIVE.has(entry.frame.t) || frame.code === "draining")) {
       // Nobody could have the key if a release were dropped here, and work that is done would be done again.
@@ -280,46 +268,12 @@ export class ClaimTable<Call> {
     }
   }
 
-  /** After a resume: what the server says against what is remembered here. */
-  #reconcile(told: Map<string, ClaimTold>, helloAt: number): void {
-    const book = this.#book;
-    for (const hold of book.holds.values()) {
-      const claim = told.get(hold.id);
-      told.delete(hold.id);
-      if (hold.session !== book.session) continue;
-      if (claim?.state === "holding") {
-        book.setLease(hold, leaseUntil(helloAt, claim.expires_in));
-      } else if (hold.open > 0) {
-        book.lose(hold, (claim?.outcome as LossReason | undefined) ?? "unknown");
-      }
-      // Else its last release is sent again, and the answer says how it ended.
-    }
-    for (const entry of Array.from(book.entries.values())) {
-      const claim = told.get(entry.id);
-      told.delete(entry.id);
-      if (claim === undefined) this.#askAgain(entry, helloAt);
-      else if (claim.state === "waiting") entry.queued = true;
-      else if (claim.state === "holding") this.#hold(claim, entry, leaseUntil(helloAt, claim.expires_in));
-      else if (claim.outcome === "timed_out") book.fail(entry, book.waitIsOver(entry));
-      else if (claim.outcome === "revoked") book.fail(entry, waitEnded("revoked"));
-      else book.renew(entry);
-    }
-    for (const claim of told.values()) {
-      if (claim.state !== "gone") book.cancel(claim.id);
-    }
-  }
-
-  #askAgain(entry: Entry<Call>, helloAt: number): void {
-    if (entry.frame.t === "begin" && entry.sentAt !== undefined) this.#added?.askAgain(entry, helloAt);
-    else entry.sentAt = undefined;
-  }
-
   #byToken(token: string): Held<Call> | undefined {
-    return this.#book.find((held) => held.token === token);
+    return this.book.find((held) => held.token === token);
   }
 }
 
 /** Somebody else ended a wait. */
-function waitEnded(reason: string): LatchkeyError {
-  return new UnavailableError(reason, `the wait for the lock was ended: ${reason}`);
+export function waitEnded(reason: string): LatchkeyError {
+  return new UnavailableError(reason, `the wait was ended: ${reason}`);
 }

@@ -1,9 +1,9 @@
 import type { BackoffOptions } from "./backoff.ts";
 import { type Ports, systemPorts } from "./clock.ts";
 import type { AcquireOptions, Lock, Locks, OnError } from "./locks.ts";
+import { SessionClient } from "./session-client.ts";
 import type { Auth, WebSocketConstructor } from "./session-socket.ts";
 import type { ConnectionStatus } from "./session-types.ts";
-import { SpreadClient } from "./spread-client.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
 
@@ -89,5 +89,5 @@ export interface StealOptions extends Omit<AcquireOptions, "steal" | "message" |
  * acquires that still wait queue anew with the time that is left to them. `ports`: other clocks and timers than the runtime's.
  */
 export function connect(url: string, options: ConnectOptions = {}, ports: Ports = systemPorts): Client {
-  return new SpreadClient(url, options, ports);
+  return new SessionClient(url, options, ports);
 }

@@ -13,15 +13,15 @@ export interface Contended {
 export type ContendedListener = (event: CustomEvent<Contended>) => void;
 
 /** `watch` shows the key. The target gets `contended` events, until the watch is closed. */
-export function contentionOf(watch: Watch): EventTarget {
-  const target = new EventTarget();
+export function tellOf(watch: Watch, target: EventTarget): void {
   let told = "0,[]";
-  watch.addEventListener("change", () => {
+  const tell = (): void => {
     const { waiting = 0, asks = [] } = watch.state ?? {};
     const now = `${waiting},${JSON.stringify(asks)}`;
     if (now === told) return;
     told = now;
     target.dispatchEvent(new CustomEvent("contended", { detail: { waiting, asks } satisfies Contended }));
-  });
-  return target;
+  };
+  watch.addEventListener("change", tell);
+  tell();
 }

@@ -87,8 +87,8 @@ export class SessionClosedError extends LatchkeyError {
   /** The WebSocket close code that said so; absent when this side closed. */
   declare readonly closeCode: number | undefined;
 
-  constructor(closeCode?: number, detail: string = "no reason given") {
-    const message = closeCode === undefined ? "closed" : `closed by the server: ${closeCode}, ${detail}`;
+  constructor(closeCode?: number, detail: string = "") {
+    const message = closeCode === undefined ? "closed" : `closed by the server: ${closeCode} ${detail}`;
     super("session_closed", message, { closeCode });
   }
 }

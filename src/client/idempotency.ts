@@ -5,7 +5,7 @@ import type { Client, ConnectOptions } from "./connect.ts";
 import type { Idempotency, IdempotencyCalls } from "./idempotency-calls.ts";
 import { idempotent } from "./idempotent.ts";
 import { reporter } from "./report.ts";
-import { SpreadClient } from "./spread-client.ts";
+import { SessionClient } from "./session-client.ts";
 import { type SessionIdempotency, sessionIdempotency } from "./session-idempotency.ts";
 
 export { fingerprintOf } from "./fingerprint.ts";
@@ -31,7 +31,7 @@ export interface IdempotentClient extends Client, Idempotency {}
 
 /** As `connect` of `latchkey/client`, with the same options. */
 export function connect(url: string, options: ConnectOptions = {}, ports: Ports = systemPorts): IdempotentClient {
-  const client = new SpreadClient(url, options, ports, sessionIdempotency);
+  const client = new SessionClient(url, options, ports, sessionIdempotency);
   const at = <T>(key: string, ask: (calls: SessionIdempotency) => Promise<T>): Promise<T> =>
     client.at(key, ({ added }) => ask(added as SessionIdempotency));
   const idempotency: IdempotencyCalls = {

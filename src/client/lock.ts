@@ -1,6 +1,6 @@
 /** A granted lock in the caller's hand. */
 
-import { type ContendedListener, contentionOf } from "./contention.ts";
+import type { ContendedListener } from "./contention.ts";
 import { asyncDispose } from "./dispose.ts";
 import { LockLostError, type Loss } from "./errors.ts";
 import type { Extension, Lock, Mode, OnError } from "./locks.ts";
@@ -153,8 +153,14 @@ export class LockHandle implements Lock {
   }
 
   #contention(): EventTarget {
-    this.#watch = this.#grip.watch(this.#released === undefined ? this.signal : AbortSignal.abort());
-    return contentionOf(this.#watch);
+    const watch = this.#grip.watch(this.#released === undefined ? this.signal : AbortSignal.abort());
+    const target = new EventTarget();
+    this.#watch = watch;
+    import("./contention.ts").then(
+      ({ tellOf }) => tellOf(watch, target),
+      (error: unknown) => this.#grip.onError(error, { where: "watch" }),
+    );
+    return target;
   }
 }
 

@@ -4,11 +4,13 @@
  */
 
 import { LIST_COUNT_DEFAULT } from "../protocol/limits.ts";
+import type { ListFrame } from "../protocol/server-frames.ts";
 import { partOf } from "../protocol/spread.ts";
 import type { AdditionCalls } from "./addition.ts";
-import type { KeyList } from "./locks.ts";
+import type { KeyList, ListOptions } from "./locks.ts";
 import type { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
+import { keyListOf } from "./told.ts";
 import type { What } from "./watch.ts";
 
 /** From the best to the worst: the client is as well off as its worst session. */
@@ -20,14 +22,14 @@ export class Parts<Added extends AdditionCalls> {
   readonly #spread: number;
   #isClosed = false;
 
-  constructor(first: SessionClient<Added>, open: (part: number) => SessionClient<Added>) {
+  constructor(first: SessionClient<Added>, spread: number, open: (part: number) => SessionClient<Added>) {
     this.#open = open;
-    this.#spread = first.spread;
+    this.#spread = spread;
     this.#sessions = new Map([[0, first]]);
   }
 
   get connection(): ConnectionStatus {
-    const worst = Math.max(...[...this.#sessions.values()].map(({ connection }) => STATUSES.indexOf(connection)));
+    const worst = Math.max(...[...this.#sessions.values()].map(({ ownConnection }) => STATUSES.indexOf(ownConnection)));
     return STATUSES[worst] ?? "closed";
   }
 
@@ -41,11 +43,11 @@ export class Parts<Added extends AdditionCalls> {
   }
 
   /** The pages of all parts make one: the first of all of them are the first of the space. */
-  async list(
-    pageOf: (session: SessionClient<Added>) => Promise<KeyList>,
-    count: number = LIST_COUNT_DEFAULT,
-  ): Promise<KeyList> {
-    const pages = await Promise.all(this.#all().map(pageOf));
+  async list(options: ListOptions): Promise<KeyList> {
+    const { count = LIST_COUNT_DEFAULT } = options;
+    const pages = await Promise.all(
+      this.#all().map(async (session) => keyListOf(await session.request<ListFrame>({ t: "list", ...options }))),
+    );
     const all = pages.flatMap(({ keys }) => keys).sort((a, b) => (a.key < b.key ? -1 : 1));
     const keys = all.slice(0, count);
     const last = keys.at(-1);
@@ -55,7 +57,7 @@ export class Parts<Added extends AdditionCalls> {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+    await Promise.all([...this.#sessions.values()].map((session) => session.closeOwn()));
   }
 
   #all(): SessionClient<Added>[] {
@@ -68,7 +70,7 @@ export class Parts<Added extends AdditionCalls> {
     const session = this.#open(part);
     this.#sessions.set(part, session);
     // A part that is asked for after the end has its end too.
-    if (this.#isClosed) session.close().catch(() => undefined);
+    if (this.#isClosed) session.closeOwn().catch(() => undefined);
     return session;
   }
 }

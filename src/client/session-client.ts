@@ -1,92 +1,106 @@
-/** Drives the session machine with a socket, a timer and two clocks, and gives its outputs to those who wait for them. */
+/**
+ * The client over a session: it drives the session machine with a socket, a timer and two clocks, and gives its outputs to those
+ * who wait for them. Most spaces are one session. Where the server spreads the keys of a space over several parts it says so in
+ * its first welcome, and a key of another part gets a session there; see `parts.ts`.
+ */
 
-import type { Asks } from "./access.ts";
-import type { Addition, AdditionCalls, Asked } from "./addition.ts";
-import { awakeClock, CHECK_MS, JUMP_MS, NEVER, type Ports } from "./clock.ts";
-import type { ConnectOptions } from "./connect.ts";
-import { Grant, LockHandle } from "./lock.ts";
-import type { AcquireOptions, Lock, OnError } from "./locks.ts";
+import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import type { Addition, AdditionCalls, Asked, Claims, SessionLink } from "./addition.ts";
+import { awakeClock, type Ports } from "./clock.ts";
+import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
+import { asyncDispose } from "./dispose.ts";
+import type { LatchkeyError } from "./errors.ts";
+import { extensionOf } from "./extension.ts";
+import { Grants } from "./grants.ts";
+import type {
+  AcquireOptions,
+  Extension,
+  KeyList,
+  KeyStatus,
+  ListOptions,
+  Lock,
+  LockSet,
+  OnError,
+  ReleaseResult,
+} from "./locks.ts";
 import { followPage } from "./page-life.ts";
+import type { Parts } from "./parts.ts";
 import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
-import { SessionSocket } from "./session-socket.ts";
+import { SessionSocket, type Surroundings } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
-import { extensionOf } from "./told.ts";
 import { addressOf } from "./url.ts";
+import { type Waiter, waitIn } from "./wait.ts";
+import { waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
-import type { Watches, WatchesLink } from "./watches.ts";
+import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
+import type { WatchAsk, Watches, WatchesLink } from "./watches.ts";
+import type { LatchLocks } from "./web-locks/types.ts";
+import { tryAcquire, withLock } from "./with-lock.ts";
 
 /** How long `close` waits for the socket, ms. */
 const CLOSE_MS = 1_000;
 
-/** Timers are not set further ahead than this, ms. */
-const TIMER_MAX_MS = 60_000;
-
-/** The pause before a watch is asked for again that the server could not serve, ms. */
-const WATCH_AGAIN_MS = 1_000;
-
-/** Who waits for an answer. */
-interface Call {
-  resolve(value: never): void;
-  reject(error: unknown): void;
-}
-
-type Claims = ReturnType<SessionMachine<Call>["claims"]>;
-
-export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
+export class SessionClient<Added extends AdditionCalls = AdditionCalls>
+  implements Client, SessionLink, Surroundings, WatchesLink
+{
   readonly ready: Promise<void>;
+  /** Loaded with its first use. Calls keep their order, since all of them wait for that. */
+  readonly locks: LatchLocks = {
+    request: async (...args: unknown[]) => (await this.#webLocks()).request(...(args as [never, never])),
+    query: async () => (await this.#webLocks()).query(),
+  } as LatchLocks;
   /** The calls of what was plugged in. */
   readonly added: Added | undefined;
-  readonly #onStatus: ConnectOptions["onStatus"];
-  readonly #ports: Ports;
-  readonly #now: () => number;
-  readonly #onError: OnError;
-  readonly #machine: SessionMachine<Call>;
+  readonly ports: Ports;
+  readonly now: () => number;
+  readonly onError: OnError;
+  readonly #options: ConnectOptions;
+  readonly #open: (part: number) => SessionClient<Added>;
+  readonly #isPart: boolean;
+  readonly #machine: SessionMachine<Waiter>;
   readonly #socket: SessionSocket;
-  readonly #grants = new WeakMap<Hold, Grant>();
+  /** The clock will be looked at then. */
+  readonly #wakeAt: ReturnType<typeof waker>;
+  readonly #grants = new Grants(this);
+  readonly #listeners: Set<() => void> = new Set();
   #settleReady!: (error: Error | undefined) => void;
-  #cancelTimer: (() => void) | undefined;
-  /** When the timer goes off. */
-  #timedAt = NEVER;
+  #told: ConnectionStatus = "connecting";
   #closing: Promise<void> | undefined;
   #watches: Watches | undefined;
   #unfollow: (() => void) | undefined;
+  #parts: Parts<Added> | undefined;
+  #loading: Promise<Parts<Added>> | undefined;
 
-  /** `part`: of a space whose keys are spread. */
+  /** `part`: of a space whose keys are spread; then all that is asked here is asked of this session. */
   constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
-    const { auth, space, signal, onError } = options;
-    this.#onStatus = options.onStatus;
-    this.#ports = ports;
-    this.#now = awakeClock(ports);
-    this.#onError = reporter(onError);
+    const { auth, grace = 0, space = "", signal } = options;
+    const onStatus = (): void => this.#changed();
+    this.#open = (other) => new SessionClient(url, { ...options, onStatus }, ports, addition, other);
+    this.#isPart = part > 0;
+    this.#options = options;
+    this.ports = ports;
+    this.now = awakeClock(ports);
+    this.onError = reporter(options.onError);
     this.#machine = new SessionMachine(options, () => ports.random(), addition);
+    this.#wakeAt = waker(ports, this.now, (isLate) =>
+      this.#step((machine, now) => machine[isLate ? "wake" : "tick"](now)),
+    );
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
-    address.searchParams.set("space", space ?? "");
-    if (part > 0) address.searchParams.set("part", String(part));
-    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, auth, {
-      afterTurn: (run) => ports.afterTurn(run),
-      tell: (event, told) => this.#step((machine, now) => machine[event](told as never, now)),
-      onError: this.#onError,
+    address.searchParams.set("space", space);
+    if (this.#isPart) address.searchParams.set("part", String(part));
+    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, this, async () => {
+      if (grace > 0) this.#machine.reconcile = (await import("./resume.ts")).reconcile;
+      return typeof auth === "function" ? auth() : auth;
     });
-    this.added = addition?.calls({
-      ports,
-      now: this.#now,
-      onError: this.#onError,
-      onLook: () => this.#step((machine, now) => machine.tick(now)),
-      request: (frame) => this.request(frame),
-      wait: (waiting, frame, timeout, give) =>
-        this.#wait(waiting, (call, claims) => claims.request(call, frame, timeout), give),
-      withdraw: (id) => this.#step((machine, now) => machine.claims(now).withdraw(id)),
-    });
+    this.added = addition?.calls(this);
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
     });
     // Nobody has to look at it.
     this.ready.catch(() => undefined);
-    const close = (): void => {
-      this.close().catch(() => undefined);
-    };
+    const close = (): unknown => this.close().catch(() => undefined);
     if (signal?.aborted === true) close();
     else {
       signal?.addEventListener("abort", close, { once: true });
@@ -101,6 +115,11 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
   }
 
   get connection(): ConnectionStatus {
+    return this.#parts?.connection ?? this.ownConnection;
+  }
+
+  /** Of this session alone. */
+  get ownConnection(): ConnectionStatus {
     return this.#machine.status;
   }
 
@@ -108,140 +127,186 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
     return this.#machine.session;
   }
 
-  get spread(): number {
-    return this.#machine.spread;
+  get user(): string | undefined {
+    return this.#machine.user;
   }
 
-  acquire(key: string, options: AcquireOptions = {}): Promise<Lock> {
-    const { signal, ...wanted } = options;
-    return this.#wait(
-      signal,
-      (call, claims) => claims.acquire(call, key, wanted),
-      (hold: Hold) => this.#handle(hold),
+  acquire(key: string, { signal, ...wanted }: AcquireOptions = {}): Promise<Lock> {
+    return this.at(key, (session) =>
+      session.wait(
+        signal,
+        (call, claims) => claims.acquire(call, key, wanted),
+        (hold: Hold) => session.#grants.handle(hold),
+      ),
     );
   }
 
-  /** Asks for something that may be waited for, and withdraws it when the signal aborts. `give`: from what was told. */
-  #wait<Given>(
-    signal: AbortSignal | undefined,
-    ask: (call: Call, claims: Claims) => Entry<Call>,
-    give: (told: never) => Given,
-  ): Promise<Given> {
-    return new Promise((resolve, reject) => {
-      let waiting = true;
-      const settle = (): void => {
-        waiting = false;
-        signal?.removeEventListener("abort", stop);
-      };
-      const stop = (): void => {
-        if (entry !== undefined) this.#step((machine, now) => machine.claims(now).cancel(entry));
-        reject(signal?.reason as Error);
-      };
-      const call = {
-        resolve: (told: never): void => {
-          settle();
-          resolve(give(told));
-        },
-        reject: (error: Error): void => {
-          settle();
-          reject(error);
-        },
-      };
-      const isAborted = (): boolean => signal?.aborted === true;
-      const entry = isAborted() ? undefined : this.#step((machine, now) => ask(call, machine.claims(now)));
-      // The step may have told of a loss, and whoever heard that may have aborted the signal.
-      if (isAborted()) stop();
-      else if (waiting) signal?.addEventListener("abort", stop, { once: true });
+  tryAcquire(key: string, options?: Omit<AcquireOptions, "timeout">): Promise<Lock | null> {
+    return tryAcquire(this, key, options);
+  }
+
+  withLock<T>(
+    keys: string | readonly string[],
+    work: (held: Lock & LockSet) => T | PromiseLike<T>,
+    options?: AcquireOptions,
+  ): Promise<T> {
+    return withLock(this, this.now, keys, work, options);
+  }
+
+  steal(key: string, { reason, ...options }: StealOptions): Promise<Lock> {
+    return this.acquire(key, { ...options, steal: true, message: reason });
+  }
+
+  async extend(key: string, token: string, ttl: number): Promise<Extension> {
+    return extensionOf(await this.#askAt<Extended>({ t: "extend", key, token, ttl }));
+  }
+
+  async release(key: string, token: string): Promise<ReleaseResult> {
+    const told = await this.#askAt<Released>({ t: "release", key, token });
+    return (await import("./told.ts")).releaseOf(told);
+  }
+
+  async status(key: string): Promise<KeyStatus> {
+    const told = await this.#askAt<StatusFrame>({ t: "status", key });
+    return (await import("./told.ts")).statusOf(told);
+  }
+
+  async list(options: ListOptions = {}): Promise<KeyList> {
+    const told = await this.request<ListFrame>({ t: "list", ...options });
+    return this.#isSpread ? (await this.#load()).list(options) : (await import("./told.ts")).keyListOf(told);
+  }
+
+  subscribe(listener: () => void): () => void {
+    const call = (): void => listener();
+    this.#listeners.add(call);
+    return () => this.#listeners.delete(call);
+  }
+
+  watch(watched: Watched, { signal }: WatchOptions = {}): Watch {
+    const watch = new KeyWatch(watched, signal);
+    // Only then it is known whether the space is spread.
+    this.ready.then(
+      () => this.#tellOf(watch).catch((error: Error) => watch.close(error)),
+      () => watch.close(),
+    );
+    return watch;
+  }
+
+  async requestAccess(key: string, message?: string, options?: { readonly withdraw?: boolean }): Promise<void> {
+    const { requestAccess } = await import("./access.ts");
+    await this.at(key, (session) => requestAccess(session, key, message, options));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#parts?.close() ?? this.closeOwn();
+    return this.#closing;
+  }
+
+  [asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Before the first welcome nobody knows whether the space is spread: then the answer says where to ask. */
+  at<T>(key: string, ask: (session: SessionClient<Added>) => Promise<T>): Promise<T> {
+    const elsewhere = async (): Promise<T> => ask((await this.#load()).of(key));
+    if (this.#isSpread) return elsewhere();
+    return ask(this).catch((error: unknown) => {
+      if ((error as LatchkeyError | undefined)?.code === "misdirected" && this.#isSpread) return elsewhere();
+      throw error;
     });
   }
 
+  // Of this session alone.
+
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
   request<Told extends Answer>(frame: Asked): Promise<Told> {
-    return this.#call((call, claims) => claims.request(call, frame));
+    return this.wait(undefined, (call, claims) => claims.request(call, frame));
   }
 
-  async requestAccess(key: string, asks: Asks | undefined): Promise<void> {
-    await this.#call((call, claims) => claims.requestAccess(call, key, asks));
+  /** Asks for something, and withdraws it when the signal aborts. `give`: from what was told, before anything else is heard. */
+  wait<Given>(
+    signal: AbortSignal | undefined,
+    ask: (call: Waiter, claims: Claims) => Entry<Waiter> | undefined,
+    give: (told: never) => Given = (told) => told,
+  ): Promise<Given> {
+    return waitIn(this, signal, ask, give);
+  }
+
+  /** What is asked and held, after a look at the clock: a lock whose time is over is lost before this returns. */
+  claims<T>(use: (claims: Claims) => T): T {
+    return this.#step((machine, now) => use(machine.claims(now)));
   }
 
   /** The watches of the session, which are made with the first. */
   watches(make: (link: WatchesLink) => Watches): Watches {
-    this.#watches ??= make({
-      connection: () => this.connection,
-      send: (frame) => this.#step((machine) => machine.watch(frame)),
-      later: (run) => this.#ports.timer(WATCH_AGAIN_MS, run, true),
-      self: () => ({ session: this.session, user: this.#machine.user }),
-      onError: this.#onError,
-    });
+    this.#watches ??= make(this);
     return this.#watches;
   }
 
-  close(): Promise<void> {
-    this.#closing ??= new Promise((resolve, reject) => {
+  /** About a watch. Nothing comes of it without a connection. */
+  tell(frame: WatchAsk): void {
+    this.#step((machine) => machine.watch(frame));
+  }
+
+  /** What the socket tells. */
+  fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void {
+    this.#step((machine, now) => machine[event](told as never, now));
+  }
+
+  closeOwn(): Promise<void> {
+    return new Promise((resolve, reject) => {
       this.#step((machine, now) => machine.close(now));
-      const cancel = this.#ports.timer(CLOSE_MS, resolve);
+      const cancel = this.ports.timer(CLOSE_MS, resolve);
       this.#socket.closed.then(() => {
         cancel();
         resolve();
       }, reject);
     });
-    return this.#closing;
   }
 
-  #call<Told>(ask: (call: Call, claims: Claims) => void): Promise<Told> {
-    return new Promise<Told>((resolve, reject) => {
-      this.#step((machine, now) => ask({ resolve, reject }, machine.claims(now)));
-    });
+  get #isSpread(): boolean {
+    return !this.#isPart && this.#machine.spread > 1;
   }
 
-  #handle(hold: Hold): Lock {
-    let grant = this.#grants.get(hold);
-    if (grant === undefined) {
-      grant = new Grant(hold);
-      this.#grants.set(hold, grant);
-    }
-    return new LockHandle(grant, {
-      check: () => this.#step((machine, now) => machine.tick(now)),
-      extend: async (ttl) => extensionOf(await this.#call((call, claims) => claims.extend(call, hold, ttl))),
-      release: async () => {
-        await this.#call((call, claims) => claims.release(call, hold));
-      },
-      handTo: async (session) => {
-        await this.request({ t: "hand_to", key: hold.key, token: hold.token, session });
-      },
-      watch: (signal) => {
-        const watch = new KeyWatch(hold.key, signal);
-        watch.follow([this]).catch((error: Error) => watch.close(error));
-        return watch;
-      },
-      onError: this.#onError,
+  #askAt<Told extends Answer>(frame: Extract<Asked, { key: string }>): Promise<Told> {
+    return this.at(frame.key, (session) => session.request(frame));
+  }
+
+  async #tellOf(watch: KeyWatch): Promise<void> {
+    await watch.follow(this.#isSpread ? (await this.#load()).watchedBy(watch.what) : [this]);
+  }
+
+  async #webLocks(): Promise<LatchLocks> {
+    return (await import("./web-locks/web-locks.ts")).webLocks(this);
+  }
+
+  #load(): Promise<Parts<Added>> {
+    this.#loading ??= import("./parts.ts").then(({ Parts }) => {
+      const parts = new Parts(this, this.#machine.spread, this.#open);
+      this.#parts = parts;
+      if (this.#closing !== undefined) parts.close().catch(() => undefined);
+      return parts;
     });
+    return this.#loading;
+  }
+
+  #changed(): void {
+    for (const tell of this.#listeners) tell();
+    const { connection } = this;
+    if (connection === this.#told) return;
+    this.#told = connection;
+    this.#options.onStatus?.(connection);
   }
 
   /** One input to the machine, all that it wants done for it, and the timer for what comes next. */
-  #step<T>(input: (machine: SessionMachine<Call>, now: number) => T): T {
-    const result = input(this.#machine, this.#now());
+  #step<T>(input: (machine: SessionMachine<Waiter>, now: number) => T): T {
+    const result = input(this.#machine, this.now());
     for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
-    this.#wakeAt(this.#machine.wakeAt);
+    this.#wakeAt(this.#machine.wakeAt, this.#machine.holding);
     return result;
   }
 
-  /** A timer that is set already and goes off earlier is left alone: most steps only move a deadline further away. */
-  #wakeAt(at: number): void {
-    const now = this.#now();
-    const timedAt = Math.min(at, now + (this.#machine.holding ? CHECK_MS : TIMER_MAX_MS));
-    if (at !== NEVER && timedAt >= this.#timedAt) return;
-    this.#cancelTimer?.();
-    this.#timedAt = NEVER;
-    if (at === NEVER) return;
-    this.#timedAt = timedAt;
-    this.#cancelTimer = this.#ports.timer(Math.max(0, Math.ceil(timedAt - now)), () => {
-      this.#timedAt = NEVER;
-      this.#step((machine, time) => (time < timedAt + JUMP_MS ? machine.tick(time) : machine.wake(time)));
-    });
-  }
-
-  #do(output: Output<Call>): void {
+  #do(output: Output<Waiter>): void {
     switch (output.kind) {
       case "connect":
         return this.#socket.open();
@@ -256,7 +321,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
       case "failed":
         return output.call.reject(output.error);
       case "lost":
-        return this.#grants.get(output.hold)?.lose(output.error);
+        return this.#grants.lose(output.hold, output.error);
       case "watched":
         return this.#watches?.received(output.told);
       case "status":
@@ -264,9 +329,9 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls> {
         // The first one is `connected` or `closed`; later ones settle nothing.
         this.#settleReady(output.error);
         if (output.status === "closed") this.#unfollow?.();
-        return queueMicrotask(() => this.#onStatus?.(output.status));
+        return queueMicrotask(() => this.#changed());
       case "trouble":
-        return this.#onError(output.error, { where: output.where });
+        return this.onError(output.error, { where: output.where });
       default:
         return this.added?.heard(output);
     }

@@ -15,7 +15,9 @@ import { UnavailableError } from "./errors.ts";
 import type { AttemptExtension, BeginOptions, Begun, IdempotencyCalls, Replay } from "./idempotency-calls.ts";
 import { workErrorOf } from "./idempotency-errors.ts";
 import { bytesOf } from "./result.ts";
-import type { AdditionOutput, StartTold } from "./session-types.ts";
+import type { AdditionOutput, StartTold, Wait } from "./session-types.ts";
+
+const BEGIN: Wait = { over: "in_progress", cancel: "cancel_begin" };
 
 /** Plugs idempotent work into a session. */
 export const sessionIdempotency: Addition<SessionIdempotency> = {
@@ -31,7 +33,10 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
   constructor(link: SessionLink) {
     this.#link = link;
     this.#attempts = new Attempts({
-      ...link,
+      ports: link.ports,
+      now: link.now,
+      onError: link.onError,
+      onLook: () => link.claims(() => undefined),
       extend: async (key, attempt, lease) => {
         const told = await link.request<AttemptExtendedFrame>({ t: "extend_attempt", key, attempt, lease });
         return { lease: told.lease, expiresIn: told.expires_in };
@@ -41,12 +46,16 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
 
   async begin(key: string, { signal, renew = false, timeout, ...asked }: BeginOptions = {}): Promise<Begun> {
     const frame = { t: "begin", key, ...asked } as const;
-    const begun = await this.#link.wait(signal, frame, timeout, (told: StartTold | ReplayFrame) => {
-      if (told.t === "replay") return told;
-      // At once: what ends it may come with the same message.
-      const { id, attempt, number, lease, expires_in: expiresIn, until } = told;
-      return this.#attempts.started({ id, key, attempt, number, lease, expiresIn, until }, renew);
-    });
+    const begun = await this.#link.wait(
+      signal,
+      (call, claims) => claims.request(call, frame, timeout, BEGIN),
+      (told: StartTold | ReplayFrame) => {
+        if (told.t === "replay") return told;
+        // At once: what ends it may come with the same message.
+        const { id, attempt, number, lease, expires_in: expiresIn, until } = told;
+        return this.#attempts.started({ id, key, attempt, number, lease, expiresIn, until }, renew);
+      },
+    );
     return "t" in begun ? replayOf(begun) : begun;
   }
 
@@ -74,7 +83,8 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
   heard(output: AdditionOutput): void {
     switch (output.kind) {
       case "started_unasked":
-        if (!this.#attempts.has(output.frame.attempt)) this.#link.withdraw(output.frame.id);
+        if (!this.#attempts.has(output.frame.attempt))
+          this.#link.claims((claims) => claims.book.cancel(output.frame.id, "cancel_begin"));
         return;
       case "attempt_lost":
         return this.#attempts.lose(output.id, output.error);

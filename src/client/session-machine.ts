@@ -22,6 +22,7 @@ import { ClaimTable } from "./claim-table.ts";
 import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import type { Reconcile } from "./resume.ts";
 import { type ConnectionStatus, type Output, type SessionSettings, WATCH_MARK } from "./session-types.ts";
 import type { WatchAsk, WatchTold } from "./watches.ts";
 
@@ -33,7 +34,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** `idle`: waits for the next attempt. `greeting`: hello is sent. */
 type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 
-type ClaimCall = "acquire" | "cancel" | "extend" | "release" | "request" | "requestAccess" | "withdraw";
+type ClaimCall = "acquire" | "book" | "cancel" | "extend" | "release" | "request";
 
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number> = new Set([CLOSE_OVERLOADED, CLOSE_TOO_MANY, CLOSE_INTERNAL]);
@@ -69,6 +70,11 @@ export class SessionMachine<Call> {
     this.#reconnect = settings.reconnect ?? {};
     this.#random = random;
     this.#claims = new ClaimTable(this.#heartbeat, (output) => this.#outputs.push(output), addition);
+  }
+
+  /** Must be set before a session with a grace connects. */
+  set reconcile(reconcile: Reconcile) {
+    this.#claims.reconcile = reconcile;
   }
 
   /** The next thing to do. */
@@ -169,7 +175,7 @@ export class SessionMachine<Call> {
     const isGreeted = this.#state === "greeting" || this.#state === "open";
     this.#session = undefined;
     this.#believedUntil = NEVER;
-    const away = new UnavailableError("away", "the page went away while this waited");
+    const away = new UnavailableError("away", "the page went away");
     this.#claims.sessionEnded(this.#settings.requeue === true ? undefined : away);
     if (isGreeted) this.#send({ t: "bye" });
     this.#outputs.push({ kind: "disconnect", code: CLOSE_NORMAL });
@@ -244,7 +250,7 @@ export class SessionMachine<Call> {
     try {
       message = JSON.parse(text) as typeof message;
     } catch (cause) {
-      this.#trouble(new UnavailableError("internal", "the server sent a frame that is not JSON", { cause }));
+      this.#trouble(new UnavailableError("internal", "the frame is not JSON", { cause }));
       this.#giveUp(now);
       return;
     }

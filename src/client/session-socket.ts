@@ -20,9 +20,10 @@ export type WebSocketConstructor = new (url: string, protocols: string[]) => Web
 export type Auth = string | (() => string | Promise<string>);
 
 /** What the socket needs around it. */
-interface Surroundings extends Pick<Ports, "afterTurn"> {
+export interface Surroundings {
+  readonly ports: Pick<Ports, "afterTurn">;
   /** With what it is `opened` is a credential, what is `received` a text, and what it is `closed` with a code, if they are known. */
-  readonly tell: (event: "opened" | "received" | "closed", told: string | number | undefined) => void;
+  fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void;
   readonly onError: OnError;
 }
 
@@ -34,19 +35,25 @@ export class SessionSocket {
   closed: Promise<void> = Promise.resolve();
   readonly #url: string;
   readonly #WebSocket: WebSocketConstructor;
-  readonly #auth: Auth | undefined;
   readonly #around: Surroundings;
+  readonly #credential: () => Promise<string | undefined>;
   #socket: WebSocketLike | undefined;
   #attempt = 0;
   /** Frames that leave together at the end of the turn: a release and the next acquire cost one message. */
   #leaving: string[] = [];
   #leavingChars = 0;
 
-  constructor(url: string, WebSocket: WebSocketConstructor, auth: Auth | undefined, around: Surroundings) {
+  /** `credential`: called for each attempt. */
+  constructor(
+    url: string,
+    WebSocket: WebSocketConstructor,
+    around: Surroundings,
+    credential: () => Promise<string | undefined>,
+  ) {
     this.#url = url;
     this.#WebSocket = WebSocket;
-    this.#auth = auth;
     this.#around = around;
+    this.#credential = credential;
   }
 
   open(): void {
@@ -54,7 +61,7 @@ export class SessionSocket {
     const attempt = this.#attempt;
     this.#connect(attempt).catch((error: unknown) => {
       this.#around.onError(error, { where: "connect" });
-      if (attempt === this.#attempt) this.#around.tell("closed", undefined);
+      if (attempt === this.#attempt) this.#around.fromSocket("closed", undefined);
     });
   }
 
@@ -65,7 +72,7 @@ export class SessionSocket {
       this.#socket?.send(text);
       return;
     }
-    if (this.#leaving.push(text) === 1) this.#around.afterTurn(() => this.#flush());
+    if (this.#leaving.push(text) === 1) this.#around.ports.afterTurn(() => this.#flush());
     this.#leavingChars += text.length;
     if (this.#leaving.length >= BATCH_FRAMES_MAX || this.#leavingChars >= BATCH_CHARS_MAX) this.#flush();
   }
@@ -92,16 +99,16 @@ export class SessionSocket {
   }
 
   async #connect(attempt: number): Promise<void> {
-    const credential = typeof this.#auth === "function" ? await this.#auth() : this.#auth;
+    const credential = await this.#credential();
     if (attempt !== this.#attempt) return;
     const socket = new this.#WebSocket(this.#url, [SUBPROTOCOL]);
     this.#socket = socket;
     const isCurrent = (): boolean => this.#socket === socket;
     socket.onopen = () => {
-      if (isCurrent()) this.#around.tell("opened", credential);
+      if (isCurrent()) this.#around.fromSocket("opened", credential);
     };
     socket.onmessage = ({ data }: { readonly data: unknown }) => {
-      if (isCurrent()) this.#around.tell("received", String(data));
+      if (isCurrent()) this.#around.fromSocket("received", String(data));
     };
     socket.onclose = ({ code }: { readonly code?: number }) => {
       if (!isCurrent()) return;
@@ -109,7 +116,7 @@ export class SessionSocket {
       // Whoever asked is told that the connection is lost, and asks again on the next one.
       this.#leaving = [];
       this.#leavingChars = 0;
-      this.#around.tell("closed", code);
+      this.#around.fromSocket("closed", code);
     };
     // A close follows every error. Without a handler some implementations throw.
     socket.onerror = () => undefined;

@@ -12,7 +12,6 @@ import type {
 import type { AccessRequested, Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { ConnectOptions } from "./connect.ts";
 import type { LatchkeyError, LockLostError, LossReason } from "./errors.ts";
-import type { Asks } from "./access.ts";
 import type { AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import type { AcquireOptions, Mode } from "./locks.ts";
 import type { WatchTold } from "./watches.ts";
@@ -92,6 +91,12 @@ type IdempotencyAsk = "begin" | "complete" | "fail" | "extend_attempt" | "forget
 
 type WithoutId<Frame> = Frame extends unknown ? Omit<Frame, "id"> : never;
 
+/** How a wait ends that came to nothing: by which error, and by which frame it is taken back. */
+export interface Wait {
+  readonly over: "timeout" | "in_progress";
+  readonly cancel: "cancel" | "cancel_begin";
+}
+
 /** A request without a final answer. */
 export interface Entry<Call> {
   /** Absent: nobody waits for the answer. */
@@ -99,6 +104,8 @@ export interface Entry<Call> {
   readonly frame: Ask;
   /** An acquire's own timeout, as asked, ms. */
   readonly timeout: number | undefined;
+  /** What may be waited for. */
+  readonly wait: Wait | undefined;
   /** The caller is told then that it failed. Infinity: only the server's word or the loss of the hold ends it. */
   readonly giveUpAt: number;
   /** Nested acquire, extend, release: the hold it is about. It fails when that is lost. */
@@ -110,8 +117,8 @@ export interface Entry<Call> {
   resendAt?: number;
   /** Acquire: the server said that it waits, so its grant comes unasked. */
   queued?: boolean;
-  /** Acquire: it asks whoever holds the key, in these words. */
-  asks?: Asks | undefined;
+  /** Acquire that asks whoever holds the key for it: a claim that queues anew has not asked yet. */
+  afterSend?: (() => unknown) | undefined;
   /** The frame as it was sent, which may be sent again to ask how a claim stands. */
   text?: string;
   /** Extend: the end of the lease before it was sent. */

@@ -1,23 +1,20 @@
 /** What a server tells, as the wire says it, made into what the client's interface promises. */
 
-import type { HolderTold, KeyTold } from "../protocol/server-frames.ts";
-import type { Extension, Holder, KeyList, KeyStatus, ReleaseResult } from "./locks.ts";
+import type { HolderTold, KeyTold, StatusFrame } from "../protocol/server-frames.ts";
+import type { Holder, KeyList, KeyStatus, ReleaseResult } from "./locks.ts";
 
 /** All but the holders is in the client's words already. */
 export function keyStatusOf({ holders, ...told }: KeyTold): KeyStatus {
   return { ...told, holders: holders.map(holderOf) };
 }
 
-export function keyListOf({ keys, next }: { readonly keys: readonly KeyTold[]; readonly next?: string }): KeyList {
-  return { keys: keys.map(keyStatusOf), ...(next !== undefined && { next }) };
+/** As a session is answered. */
+export function statusOf({ t: _t, id: _id, ...told }: StatusFrame): KeyStatus {
+  return keyStatusOf(told);
 }
 
-export function extensionOf(told: {
-  readonly fence: number;
-  readonly ttl: number;
-  readonly expires_in: number;
-}): Extension {
-  return { fence: told.fence, ttl: told.ttl, expiresIn: told.expires_in };
+export function keyListOf({ keys, next }: { readonly keys: readonly KeyTold[]; readonly next?: string }): KeyList {
+  return { keys: keys.map(keyStatusOf), ...(next !== undefined && { next }) };
 }
 
 export function releaseOf({ depth, already }: { readonly depth?: number; readonly already?: boolean }): ReleaseResult {

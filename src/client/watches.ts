@@ -3,11 +3,15 @@
 import type { ClientFrame } from "../protocol/frames.ts";
 import type { RefusedFrame } from "../protocol/server-frames.ts";
 import type { StateFrame, UnwatchedFrame } from "../protocol/watch-told.ts";
+import type { Ports } from "./clock.ts";
 import { errorOf, UnavailableError } from "./errors.ts";
 import type { OnError } from "./locks.ts";
 import { type ConnectionStatus, WATCH_MARK } from "./session-types.ts";
 import type { Self } from "./told-state.ts";
 import type { View } from "./watching.ts";
+
+/** The pause before a watch is asked for again that the server could not serve, ms. */
+const AGAIN_MS = 1_000;
 
 export type WatchAsk = Extract<ClientFrame, { t: "watch" | "unwatch" }>;
 
@@ -15,23 +19,21 @@ export type WatchAsk = Extract<ClientFrame, { t: "watch" | "unwatch" }>;
 export type WatchTold = StateFrame | UnwatchedFrame | RefusedFrame;
 
 /** What they need of their session. */
-export interface WatchesLink {
-  readonly connection: () => ConnectionStatus;
-  /** Nothing comes of it without a connection. */
-  send(frame: WatchAsk): void;
-  /** Calls `run` a little later. */
-  later(run: () => void): void;
-  self(): Self;
+export interface WatchesLink extends Self {
+  readonly ownConnection: ConnectionStatus;
+  readonly ports: Ports;
   readonly onError: OnError;
+  /** Nothing comes of it without a connection. */
+  tell(frame: WatchAsk): void;
 }
 
 export class Watches {
-  readonly #settings: WatchesLink;
+  readonly #session: WatchesLink;
   readonly #views = new Map<string, View>();
   #serial = 0;
 
-  constructor(settings: WatchesLink) {
-    this.#settings = settings;
+  constructor(session: WatchesLink) {
+    this.#session = session;
   }
 
   /** Returns what ends it. */
@@ -39,10 +41,10 @@ export class Watches {
     const id = `${WATCH_MARK}${++this.#serial}`;
     this.#views.set(id, view);
     view.away(this);
-    if (this.#settings.connection() === "closed") view.watch.close();
+    if (this.#session.ownConnection === "closed") view.watch.close();
     else this.#ask(id);
     return () => {
-      if (this.#views.delete(id)) this.#settings.send({ t: "unwatch", id });
+      if (this.#views.delete(id)) this.#session.tell({ t: "unwatch", id });
     };
   }
 
@@ -57,7 +59,7 @@ export class Watches {
   received(told: WatchTold): void {
     const view = this.#views.get(told.id);
     if (view === undefined) return;
-    if (told.t === "state") view.told(this, told, this.#settings.self());
+    if (told.t === "state") view.told(this, told, this.#session);
     else if (told.t === "refused") this.#refused(told, view);
   }
 
@@ -66,14 +68,14 @@ export class Watches {
     // It was asked for again when a new connection had done so already.
     if (code === "request_mismatch") return;
     const error = errorOf(told, "");
-    this.#settings.onError(error, { where: "watch" });
+    this.#session.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
-    if (error instanceof UnavailableError) this.#settings.later(() => this.#ask(id));
+    if (error instanceof UnavailableError) this.#session.ports.timer(AGAIN_MS, () => this.#ask(id), true);
     else if (this.#views.delete(id)) view.watch.close(error);
   }
 
   #ask(id: string): void {
     const view = this.#views.get(id);
-    if (view !== undefined) this.#settings.send({ t: "watch", id, ...view.watch.what });
+    if (view !== undefined) this.#session.tell({ t: "watch", id, ...view.watch.what });
   }
 }

@@ -395,11 +395,13 @@ describe("requestAccess", () => {
     server.client.acquire("a").catch(() => undefined);
     const claim = server.end().one("acquire").id;
     const asking = server.client.requestAccess("a", "may I?");
+    await settle();
     const { id, ...frame } = server.end().one("request_access");
     expect(frame).toEqual({ t: "request_access", claim, message: "may I?" });
     await server.end().say({ t: "access_requested", id });
     expect(await asking).toBeUndefined();
     server.client.requestAccess("a", undefined, { withdraw: true }).catch(() => undefined);
+    await settle();
     expect(server.end().one("request_access")).toMatchObject({ claim, withdraw: true });
   });
 
@@ -411,6 +413,7 @@ describe("requestAccess", () => {
     server.client.acquire("a").catch(() => undefined);
     server.end().one("acquire");
     const asking = server.client.requestAccess("a");
+    await settle();
     const { id } = server.end().one("request_access");
     await server.end().say({ t: "refused", id, code: "not_waiting" as never, detail: "it holds", retryable: false });
     await expect(asking).rejects.toMatchObject({ code: "not_waiting" });
@@ -423,6 +426,7 @@ describe("requestAccess", () => {
       server.client.requestAccess(key, `${key}?`).catch(() => undefined);
     }
     server.client.requestAccess("b", undefined, { withdraw: true }).catch(() => undefined);
+    await settle();
     for (const frame of server.end().sent() as { t: string; id: string }[]) {
       if (frame.t === "request_access") await server.end().say({ t: "access_requested", id: frame.id });
     }

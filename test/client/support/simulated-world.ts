@@ -1,3 +1,5 @@
+// What is loaded later is there at once in virtual time.
+import "../../../src/client/resume.ts";
 import { type Client, connect } from "../../../src/client/index.ts";
 import { CHECK_MS, type Ports } from "../../../src/client/clock.ts";
 import type { WebSocketLike } from "../../../src/client/session-socket.ts";
