@@ -29,6 +29,7 @@ import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket, type Surroundings } from "./session-socket.ts";
 import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
+import { keyListOf, releaseOf, statusOf } from "./told.ts";
 import { addressOf } from "./url.ts";
 import { type Waiter, waitIn } from "./wait.ts";
 import { waker } from "./waker.ts";
@@ -36,6 +37,7 @@ import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import type { WatchAsk, Watches, WatchesLink } from "./watches.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
+import { webLocks } from "./web-locks/web-locks.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
 /** How long `close` waits for the socket, ms. */
@@ -45,11 +47,7 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
   implements Client, SessionLink, Surroundings, WatchesLink
 {
   readonly ready: Promise<void>;
-  /** Loaded with its first use. Calls keep their order, since all of them wait for that. */
-  readonly locks: LatchLocks = {
-    request: async (...args: unknown[]) => (await this.#webLocks()).request(...(args as [never, never])),
-    query: async () => (await this.#webLocks()).query(),
-  } as LatchLocks;
+  readonly locks: LatchLocks = webLocks(this);
   /** The calls of what was plugged in. */
   readonly added: Added | undefined;
   readonly ports: Ports;
@@ -162,18 +160,16 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
   }
 
   async release(key: string, token: string): Promise<ReleaseResult> {
-    const told = await this.#askAt<Released>({ t: "release", key, token });
-    return (await import("./told.ts")).releaseOf(told);
+    return releaseOf(await this.#askAt<Released>({ t: "release", key, token }));
   }
 
   async status(key: string): Promise<KeyStatus> {
-    const told = await this.#askAt<StatusFrame>({ t: "status", key });
-    return (await import("./told.ts")).statusOf(told);
+    return statusOf(await this.#askAt<StatusFrame>({ t: "status", key }));
   }
 
   async list(options: ListOptions = {}): Promise<KeyList> {
     const told = await this.request<ListFrame>({ t: "list", ...options });
-    return this.#isSpread ? (await this.#load()).list(options) : (await import("./told.ts")).keyListOf(told);
+    return this.#isSpread ? (await this.#load()).list(options) : keyListOf(told);
   }
 
   subscribe(listener: () => void): () => void {
@@ -274,10 +270,6 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
 
   async #tellOf(watch: KeyWatch): Promise<void> {
     await watch.follow(this.#isSpread ? (await this.#load()).watchedBy(watch.what) : [this]);
-  }
-
-  async #webLocks(): Promise<LatchLocks> {
-    return (await import("./web-locks/web-locks.ts")).webLocks(this);
   }
 
   #load(): Promise<Parts<Added>> {

@@ -189,10 +189,11 @@ export class SessionMachine<Call> {
     this.tick(now);
     if (this.#state === "open") {
       this.#probe(now);
-    } else if (this.#state === "idle") {
-      this.#failures = 0;
-      this.start(now);
+      return;
     }
+    // An attempt that is under way may have begun while there was no network: when it fails, the next one comes soon.
+    this.#failures = 0;
+    if (this.#state === "idle") this.start(now);
   }
 
   // What callers want.

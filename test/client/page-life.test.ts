@@ -158,6 +158,20 @@ describe.each(WAKING)("on %s", (waking) => {
     expect(server.ends).toHaveLength(2);
   });
 
+  test("an attempt that was under way by then and fails is soon followed by another, however many failed before", async () => {
+    const server = await visited({ reconnect: { baseMs: 100, capMs: 60_000, random: () => 0.999 } });
+    for (let failures = 0; failures < 7; failures++) {
+      await server.end().drop();
+      await server.time.advance(100 * 2 ** failures);
+    }
+    expect(server.ends).toHaveLength(8);
+    await server.page.tell(waking);
+    expect(server.ends).toHaveLength(8);
+    await server.end().drop();
+    await server.time.advance(200);
+    expect(server.ends).toHaveLength(9);
+  });
+
   test("what has passed its deadline is lost before listeners of the page run", async () => {
     const server = await visited();
     const lock = await held(server, "doc");

@@ -139,7 +139,6 @@ describe("a request of client.locks", () => {
 test("query puts all pages together, and who has no session has an empty id", async () => {
   const server = await connected();
   const querying = server.client.locks.query();
-  await settle();
   const first = server.end().one("list");
   expect(first).toMatchObject({ count: 100, queue: true });
   const holder = { mode: "exclusive", fence: 1, since: 1 } as const;

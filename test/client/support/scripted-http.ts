@@ -1,6 +1,4 @@
 import { expect } from "vitest";
-// What is loaded later is there at once in virtual time.
-import "../../../src/client/held-locks.ts";
 import { type HttpClient, httpClient, type HttpOptions } from "../../../src/client/http.ts";
 import { PROBLEMS, type ProblemCode } from "../../../src/protocol/problems.ts";
 import { settle, VirtualTime } from "./virtual-time.ts";
