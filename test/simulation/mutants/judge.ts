@@ -24,7 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
 
 const SIMULATION = join(import.meta.dirname, "..");
 const CORE = join(SIMULATION, "../../src/core");
-const RUN = ["--seeds", "200", "--steps", "1500"];
+const RUN = ["--seeds", "400", "--steps", "1500"];
 const RUN_TIME_MAX_MS = 120_000;
 
 /** Throws when the code that a mutant wants to change is not there, or not once: the list is stale. */
