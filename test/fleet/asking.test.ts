@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Command } from "../../src/core/index.ts";
 import { acquiring, brief, Company, opening } from "./support/company.ts";
-import { hasRedisServer, type RedisServer, startRedisServer } from "./support/redis-server.ts";
-import { openRunner, type ScriptRunner } from "./support/script-runner.ts";
+import { hasRedisServer } from "./support/redis-server.ts";
+import { runnerOfSuite } from "./support/suite-runner.ts";
 
 describe.skipIf(!hasRedisServer())("asking and handing over between processes", () => {
-  let server: RedisServer | undefined;
-  let runner: ScriptRunner;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    runner = await openRunner(server.url);
-  });
-
-  afterAll(async () => {
-    (runner as ScriptRunner | undefined)?.close();
-    await server?.stop();
-  });
+  const script = runnerOfSuite();
 
   /** `s` on process a holds the key; `t` on b, then `u` on c wait. */
   async function queued(graceMs = 0): Promise<Company> {
-    const company = new Company(runner);
+    const company = new Company(script.runner);
     await company.say("a", opening("s"), acquiring("s", "1"));
     await company.say("b", opening("t"), acquiring("t", "1"));
     await company.say("c", opening("u", graceMs), acquiring("u", "1"));
@@ -59,7 +48,7 @@ describe.skipIf(!hasRedisServer())("asking and handing over between processes", 
     expect(told).toMatchObject({ kind: "status", waiting: 1 });
     expect(told).not.toHaveProperty("asks");
     expect(refused).toMatchObject({ kind: "refused", code: "not_waiting" });
-    expect(await runner.send("EXISTS", `${company.key}:a:key`)).toBe(0);
+    expect(await script.runner.send("EXISTS", `${company.key}:a:key`)).toBe(0);
   });
 
   it("a session that is away for its grace is handed the lock, and learns so where it resumes", async () => {
@@ -71,15 +60,15 @@ describe.skipIf(!hasRedisServer())("asking and handing over between processes", 
   });
 
   it("a hand-over is as many steps for Redis with 1000 who wait before the heir as with 10", async () => {
-    const company = new Company(runner);
+    const company = new Company(script.runner);
     const count = async (key: string, waiters: number): Promise<number> => {
       const [holder, crowd, heir] = [`${key}-s`, `${key}-t`, `${key}-u`];
       await company.say("a", opening(holder), opening(crowd), opening(heir), acquiring(holder, "1", { key }));
       for (let i = 0; i < waiters; i++) await company.say("a", acquiring(crowd, String(i), { key, timeoutMs: 1e6 }));
       await company.say("a", acquiring(heir, "1", { key }));
-      await runner.send("CONFIG", "RESETSTAT");
+      await script.runner.send("CONFIG", "RESETSTAT");
       await company.say("a", { ...handing(holder, "1", heir), key });
-      const stats = String(await runner.send("INFO", "commandstats"));
+      const stats = String(await script.runner.send("INFO", "commandstats"));
       return [...stats.matchAll(/cmdstat_\w+:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
     };
     expect(await count("many", 1000)).toBe(await count("few", 10));

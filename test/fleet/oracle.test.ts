@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Effect, RefusalCode } from "../../src/core/index.ts";
 import type { LedgerLimitName } from "../../src/core/idempotency/limits.ts";
 import type { LimitName } from "../../src/core/limits.ts";
 import { Coverage } from "../simulation/coverage.ts";
-import { hasRedisServer, type RedisServer, startRedisServer } from "./support/redis-server.ts";
-import { openRunner, type ScriptRunner } from "./support/script-runner.ts";
+import { hasRedisServer } from "./support/redis-server.ts";
+import { runnerOfSuite } from "./support/suite-runner.ts";
 import { writeStory } from "./support/stories.ts";
 import { tellAlone } from "./support/tell-alone.ts";
 
@@ -19,19 +19,7 @@ const STEPS = Number(process.env["STEPS"] ?? 400);
 const firsts = SEED === undefined ? Array.from({ length: SEEDS / BATCH }, (_, i) => 1 + i * BATCH) : [Number(SEED)];
 
 describe.skipIf(!hasRedisServer())("the script does what the engine does", () => {
-  let server: RedisServer | undefined;
-  let runner: ScriptRunner;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    runner = await openRunner(server.url);
-  });
-
-  afterAll(async () => {
-    // When the start failed, what was started must end all the same.
-    (runner as ScriptRunner | undefined)?.close();
-    await server?.stop();
-  });
+  const script = runnerOfSuite();
 
   const coverage = new Coverage();
 
@@ -39,7 +27,7 @@ describe.skipIf(!hasRedisServer())("the script does what the engine does", () =>
     for (let seed = first; seed < first + (SEED === undefined ? BATCH : 1); seed++) {
       const story = writeStory(seed, STEPS);
       for (const { effects } of story.steps) coverage.addEffects(effects);
-      await tellAlone(runner, story);
+      await tellAlone(script.runner, story);
     }
   });
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, it } from "vitest";
-import { hasRedisServer, type RedisServer, startRedisServer } from "./support/redis-server.ts";
-import { openRunner, type ScriptRunner } from "./support/script-runner.ts";
+import { describe, it } from "vitest";
+import { hasRedisServer } from "./support/redis-server.ts";
+import { runnerOfSuite } from "./support/suite-runner.ts";
 import { writeStory } from "./support/stories.ts";
 import { tellInTurns } from "./support/tell-in-turns.ts";
 
@@ -12,21 +12,10 @@ const { SEED } = process.env;
 const firsts = SEED === undefined ? Array.from({ length: SEEDS / BATCH }, (_, i) => 1001 + i * BATCH) : [Number(SEED)];
 
 describe.skipIf(!hasRedisServer())("what the engine tells reaches the process that it is for, once, in order", () => {
-  let server: RedisServer | undefined;
-  let runner: ScriptRunner;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    runner = await openRunner(server.url);
-  });
-
-  afterAll(async () => {
-    (runner as ScriptRunner | undefined)?.close();
-    await server?.stop();
-  });
+  const script = runnerOfSuite();
 
   it.each(firsts)(`${SEED === undefined ? BATCH : 1} seeds from %i`, async (first) => {
     for (let seed = first; seed < first + (SEED === undefined ? BATCH : 1); seed++)
-      await tellInTurns(runner, writeStory(seed, STEPS));
+      await tellInTurns(script.runner, writeStory(seed, STEPS));
   });
 });

@@ -1,28 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Command } from "../../src/core/index.ts";
 import type { Begin } from "../../src/core/idempotency/command.ts";
 import type { FleetEffect } from "../../src/fleet/script.ts";
 import { acquiring, brief, Company, effectsOf, opening, releasing } from "./support/company.ts";
-import { hasRedisServer, type RedisServer, startRedisServer } from "./support/redis-server.ts";
-import { openRunner, type ScriptRunner } from "./support/script-runner.ts";
+import { hasRedisServer } from "./support/redis-server.ts";
+import { runnerOfSuite } from "./support/suite-runner.ts";
 
 describe.skipIf(!hasRedisServer())("the script between processes", () => {
-  let server: RedisServer | undefined;
-  let runner: ScriptRunner;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    runner = await openRunner(server.url);
-  });
-
-  afterAll(async () => {
-    (runner as ScriptRunner | undefined)?.close();
-    await server?.stop();
-  });
+  const script = runnerOfSuite();
 
   describe("calls", () => {
     it("a call that is repeated is not carried out again, and says the same", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       await company.call("a", [opening("s")], { batch: 7 });
       const first = await company.call("a", [acquiring("s", "1")], { batch: 8, read: 1 });
       const again = await company.call("a", [acquiring("s", "2")], { batch: 8, read: 1 });
@@ -32,7 +21,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("a call that arrives after a later one is not carried out", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       await company.call("a", [opening("s")], { batch: 7 });
       const late = await company.call("a", [acquiring("s", "1")], { batch: 6 });
       expect(late.letters).toEqual([]);
@@ -40,28 +29,28 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("letters come again until they are read, without gaps, and are then deleted", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       await company.call("a", [opening("s")], { read: 0 });
       await company.call("a", [acquiring("s", "1")], { read: 0 });
       const all = await company.call("a", [], { read: 0 });
       expect(all.letters.map(({ number }) => number)).toEqual([1, 2]);
       expect((await company.call("a", [], { read: 1 })).letters.map(({ number }) => number)).toEqual([2]);
       await company.call("a", [], { read: 2 });
-      expect(await runner.send("EXISTS", `${company.key}:mail:a`)).toBe(0);
+      expect(await script.runner.send("EXISTS", `${company.key}:mail:a`)).toBe(0);
     });
 
     it("fences have all their digits", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       company.now = undefined;
       const before = fenceOf(await company.say("a", opening("s"), acquiring("s", "1")));
       const after = fenceOf(await company.say("a", releasing("s", "1"), acquiring("s", "2")));
       expect(before).toBeGreaterThan(Date.now() * 1000 - 60e6);
       expect(after).toBeGreaterThan(before);
-      expect(await runner.send("HGET", company.key, "serial")).toBe(String(after));
+      expect(await script.runner.send("HGET", company.key, "serial")).toBe(String(after));
     });
 
     it("what is too much for one call is left to the next one, which serves nothing before it", async () => {
-      const company = new Company(runner, { workMax: 10 });
+      const company = new Company(script.runner, { workMax: 10 });
       const shared = { mode: "shared" } as const;
       await company.say("a", opening("s"), acquiring("s", "first"));
       const waiting = Array.from({ length: 25 }, (_, i) => acquiring("s", String(i), shared));
@@ -83,7 +72,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("large pages come one in a call", async () => {
-      const company = new Company(runner, { workMax: 10 });
+      const company = new Company(script.runner, { workMax: 10 });
       await company.say("a", opening("s"));
       for (let i = 0; i < 20; i++) await company.say("a", acquiring("s", String(i), { key: `key ${i}` }));
       const list: Command = { kind: "list", from: "@o", request: "q", prefix: "", countMax: 20 };
@@ -93,23 +82,23 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("a hand-off is as many steps for Redis with 1000 waiters as with 10", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       await company.say("a", opening("s"));
       const count = async (key: string, waiters: number): Promise<number> => {
         for (let i = 0; i <= waiters; i++)
           await company.say("a", acquiring("s", `${key} ${i}`, { key, timeoutMs: 1e6 }));
-        await runner.send("CONFIG", "RESETSTAT");
+        await script.runner.send("CONFIG", "RESETSTAT");
         await company.say("a", releasing("s", `${key} 0`, key));
-        const stats = String(await runner.send("INFO", "commandstats"));
+        const stats = String(await script.runner.send("INFO", "commandstats"));
         return [...stats.matchAll(/cmdstat_\w+:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0);
       };
       expect(await count("many", 1000)).toBe(await count("few", 10));
     });
 
     it("all keys of a space are in its hash slot", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       await company.say("a", opening("{x}", 1000), acquiring("{x}", "1"), acquiring("@y", "1"), beginning("@y", "2"));
-      const keys = (await runner.send("KEYS", `*${company.space}*`)) as readonly string[];
+      const keys = (await script.runner.send("KEYS", `*${company.space}*`)) as readonly string[];
       expect(keys.length).toBeGreaterThan(10);
       // Redis goes by what stands in the first pair of braces.
       expect(keys.filter((key) => !key.startsWith(company.key))).toEqual([]);
@@ -118,11 +107,11 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
 
   describe("what Redis loses", () => {
     it("a space that was lost begins anew: another epoch, nobody known, fences higher than before", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       company.now = undefined;
       const before = await company.call("a", [opening("s"), acquiring("s", "1")]);
-      const keys = (await runner.send("KEYS", `${company.key}*`)) as readonly string[];
-      await runner.send("DEL", ...keys);
+      const keys = (await script.runner.send("KEYS", `${company.key}*`)) as readonly string[];
+      await script.runner.send("DEL", ...keys);
       const after = await company.call("a", [acquiring("s", "2")]);
       expect(after).toMatchObject({ standing: "unknown", served: 0, letters: [] });
       expect(after.epoch).not.toBe(before.epoch);
@@ -131,21 +120,21 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("numbers rise also when only the latest writes were lost", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       company.now = undefined;
       const before = fenceOf(await company.say("a", opening("s"), acquiring("s", "1")));
-      await runner.send("HSET", company.key, "serial", "5");
+      await script.runner.send("HSET", company.key, "serial", "5");
       expect(fenceOf(await company.say("a", releasing("s", "1"), acquiring("s", "2")))).toBeGreaterThan(before);
     });
   });
 
   describe("what is left", () => {
     it("a space that nobody uses is deleted three days later, with what it remembers, and stays while anybody does", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       company.now = undefined;
       const times = async (): Promise<readonly number[]> => {
-        const keys = (await runner.send("KEYS", `${company.key}*`)) as readonly string[];
-        return Promise.all(keys.map(async (key) => Number(await runner.send("PTTL", key))));
+        const keys = (await script.runner.send("KEYS", `${company.key}*`)) as readonly string[];
+        return Promise.all(keys.map(async (key) => Number(await script.runner.send("PTTL", key))));
       };
       await company.say("a", opening("s"), acquiring("s", "1"), acquiring("@c", "1", { timeoutMs: 0 }));
       await company.say("a", { kind: "bye", session: "s" });
@@ -161,18 +150,18 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("a space where something is still held stays when the last process goes", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       company.now = undefined;
       await company.say("a", acquiring("@c", "1"));
       await company.call("a", [], { leave: true });
-      expect(await runner.send("PTTL", company.key)).toBe(-1);
+      expect(await script.runner.send("PTTL", company.key)).toBe(-1);
       expect(await company.say("b", acquiring("@c", "1"))).toMatchObject([{ kind: "granted" }]);
     });
   });
 
   describe("processes", () => {
     it("a process is known as long as its lease, counted from its latest call", async () => {
-      const company = new Company(runner, { leaseMs: 1000 });
+      const company = new Company(script.runner, { leaseMs: 1000 });
       await company.say("a", opening("s"));
       company.pass(999);
       expect((await company.call("a", [])).standing).toBe("known");
@@ -184,7 +173,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("the sessions of a process that died end, once, whoever calls next: waiting claims first, so that none of them is handed a key", async () => {
-      const company = new Company(runner, { leaseMs: 1000 });
+      const company = new Company(script.runner, { leaseMs: 1000 });
       const other = { key: "other" };
       await company.say("dead", opening("d1"), opening("d2"));
       await company.say("b", opening("s"));
@@ -199,7 +188,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("a grace counts from the end of the process's lease, and the session resumes elsewhere with its secret", async () => {
-      const company = new Company(runner, { leaseMs: 1000 });
+      const company = new Company(script.runner, { leaseMs: 1000 });
       await company.say("dead", opening("early", 500), opening("late", 500));
       await company.say("dead", acquiring("early", "1"), acquiring("late", "1", { key: "other" }));
       company.pass(1400);
@@ -213,7 +202,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("a caller that waited on a process that died keeps its place on another one, under the same request", async () => {
-      const company = new Company(runner, { leaseMs: 1000, returnMs: 500 });
+      const company = new Company(script.runner, { leaseMs: 1000, returnMs: 500 });
       await company.say("b", opening("s"), acquiring("s", "1"));
       await company.say("dead", acquiring("@c", "1"));
       await company.say("b", acquiring("@d", "1"));
@@ -230,7 +219,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("one that does not come back leaves the queue, and what it was granted meanwhile is free again", async () => {
-      const company = new Company(runner, { leaseMs: 1000, returnMs: 500 });
+      const company = new Company(script.runner, { leaseMs: 1000, returnMs: 500 });
       const other = { key: "other" };
       await company.say("b", opening("s"), acquiring("s", "1"), acquiring("s", "2", other));
       await company.say("dead", acquiring("@c", "1"), acquiring("@c", "2", other));
@@ -254,7 +243,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("what a caller was granted in a letter that its process never read is free again, what it has read stays", async () => {
-      const company = new Company(runner, { leaseMs: 1000, returnMs: 500 });
+      const company = new Company(script.runner, { leaseMs: 1000, returnMs: 500 });
       const other = { key: "other" };
       await company.say("b", opening("s"), acquiring("s", "1"), acquiring("s", "2", other));
       await company.say("dead", acquiring("@c", "1"), acquiring("@c", "2", other));
@@ -274,7 +263,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("whoever comes for such a grant elsewhere has it, and keeps it", async () => {
-      const company = new Company(runner, { leaseMs: 1000, returnMs: 500 });
+      const company = new Company(script.runner, { leaseMs: 1000, returnMs: 500 });
       await company.say("b", opening("s"), acquiring("s", "1"));
       await company.say("dead", acquiring("@c", "1"));
       await company.say("b", releasing("s", "1"));
@@ -288,7 +277,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("begins of callers likewise: in the queue, and when they were started meanwhile", async () => {
-      const company = new Company(runner, { leaseMs: 1000, returnMs: 500 });
+      const company = new Company(script.runner, { leaseMs: 1000, returnMs: 500 });
       await company.say("b", beginning("@b", "1"));
       await company.say("dead", beginning("@c", "1"), beginning("@d", "1"));
       await company.say("b", beginning("@e", "1"));
@@ -303,7 +292,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("a process that goes ends at once", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       await company.say("going", opening("d"), acquiring("d", "1"));
       await company.say("b", acquiring("@c", "1"));
       await company.call("going", [], { leave: true });
@@ -312,7 +301,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("many sessions of a process that died end over several calls, and nobody is granted before all of them have", async () => {
-      const company = new Company(runner, { leaseMs: 1000, workMax: 10 });
+      const company = new Company(script.runner, { leaseMs: 1000, workMax: 10 });
       await company.say("b", opening("s"));
       for (let i = 0; i < 20; i++) {
         const key = `key ${i % 2}`;
@@ -337,7 +326,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
 
   describe("sessions on several processes", () => {
     it("the newest connection wins: the process before is told, and its drop ends nothing", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       await company.say("old", opening("s", 1000), acquiring("s", "1"));
       const resuming: Command = { kind: "resume", session: "s", secret: "secret of s" };
       expect(brief(await company.say("new", resuming))).toEqual(["s resumed"]);
@@ -353,7 +342,7 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("a caller that hangs up on one process after it has asked on another one still waits there", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       await company.say("b", opening("s"), acquiring("s", "1"));
       await company.say("old", acquiring("@c", "1"));
       await company.say("new", acquiring("@c", "1"));
@@ -365,10 +354,10 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
 
   describe("records", () => {
     it("those that rest are left to Redis' expiry, those that run are not", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       company.now = undefined;
       await company.say("a", beginning("@c", "1"));
-      const ttl = (name: string): Promise<unknown> => runner.send("PTTL", `${company.key}:${name}:work`);
+      const ttl = (name: string): Promise<unknown> => script.runner.send("PTTL", `${company.key}:${name}:work`);
       expect(await ttl("rec")).toBe(-1);
       await company.say("a", completing("@c", "1", new Uint8Array([1, 255])));
       for (const name of ["rec", "res"]) {
@@ -382,17 +371,17 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
     });
 
     it("a large result stands once in a letter, and is not published", async () => {
-      const company = new Company(runner);
+      const company = new Company(script.runner);
       const result = new Uint8Array(100_000).fill(120);
       await company.say("a", beginning("@a", "1"));
       for (let i = 0; i < 20; i++) await company.say("b", beginning("@b", String(i)));
       const heard: unknown[] = [];
-      const stop = await runner.subscribe(`wake-${company.space}`, (wake) => heard.push(wake));
+      const stop = await script.runner.subscribe(`wake-${company.space}`, (wake) => heard.push(wake));
       await company.say("a", completing("@a", "1", result));
       await stop();
       expect(heard).toEqual([{ process: "b" }]);
-      const size = Number(await runner.send("STRLEN", `${company.key}:res:work`));
-      expect(Number(await runner.send("MEMORY", "USAGE", `${company.key}:mail:b`))).toBeLessThan(2 * size);
+      const size = Number(await script.runner.send("STRLEN", `${company.key}:res:work`));
+      expect(Number(await script.runner.send("MEMORY", "USAGE", `${company.key}:mail:b`))).toBeLessThan(2 * size);
       const told = await company.say("b");
       expect(told).toHaveLength(20);
       for (const effect of told) expect(effect).toMatchObject({ kind: "replay", result });
