@@ -32,11 +32,17 @@ export interface User {
 }
 
 const PATIENCE_MS = 20_000;
-const alive = new Set<ChildProcess>();
+/** What runs, and the folder of each. */
+const alive = new Map<ChildProcess, string>();
 
-// Whatever way the harness ends, nothing of it stays behind.
+// Whatever way the harness ends, nothing of it stays behind. A signal by itself would end it without an `exit`.
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
 process.once("exit", () => {
-  for (const child of alive) child.kill("SIGKILL");
+  for (const [child, folder] of alive) {
+    child.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 export async function startServer(wanted: ServerCommand): Promise<BenchServer> {
@@ -44,7 +50,7 @@ export async function startServer(wanted: ServerCommand): Promise<BenchServer> {
   const { PATH = "", HOME = "" } = process.env;
   const env = { PATH, HOME, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...wanted.env };
   const child = spawn(program, args, { cwd: wanted.folder, env, ...wanted.user });
-  alive.add(child);
+  alive.set(child, wanted.folder);
   const ended = new Promise<void>((resolve) => {
     child.once("close", () => resolve());
   });
