@@ -28,6 +28,8 @@ export interface ConnectionOptions {
   readonly space?: string | undefined;
   /** False for sockets within the process: they cannot vanish without a close. */
   readonly hasHeartbeat: boolean;
+  /** Of a program that runs in this process: how fast it asks is its own affair. */
+  readonly isOwn?: boolean;
   readonly onClosed: (connection: Connection) => void;
   /** Of a connection that goes on where an earlier life of this program left it. */
   readonly memory?: ConnectionMemory;
@@ -40,7 +42,7 @@ export class Connection implements SessionLine, Timed {
   readonly socket: Socket;
   readonly #parts: HostParts;
   readonly #options: ConnectionOptions;
-  readonly #rate: Bucket;
+  readonly #rate: Bucket | undefined;
   readonly outlet: Outlet;
   #phase: Phase = "connecting";
   #session: Session | undefined;
@@ -55,7 +57,7 @@ export class Connection implements SessionLine, Timed {
     this.socket = socket;
     this.#parts = parts;
     this.#options = options;
-    this.#rate = new Bucket(parts.settings.ratePerSecond, now);
+    this.#rate = options.isOwn === true ? undefined : new Bucket(parts.settings.ratePerSecond, now);
     this.outlet = new Outlet(socket, parts, (reason) => this.#end(CLOSE.overloaded, reason));
     this.#heartbeat = new Heartbeat(socket, parts, now);
     this.order = parts.timers.nextOrder();
@@ -190,7 +192,7 @@ export class Connection implements SessionLine, Timed {
 
   #isWithinRate(now: number): boolean {
     this.#parts.metrics.count("latchkey_frames_total", "in");
-    if (this.#rate.take(now)) return true;
+    if (this.#rate?.take(now) !== false) return true;
     this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
     return false;
   }

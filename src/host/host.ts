@@ -169,6 +169,7 @@ export class Host {
       shown: admission?.shown ?? this.#parts.keyring.judge(undefined),
       space: admission?.space,
       hasHeartbeat: liveness || this.#ports.fleet !== undefined,
+      isOwn: !liveness,
       onClosed: this.#onClosed,
     });
     this.#connections.set(socket.id, connection);

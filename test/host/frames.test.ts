@@ -248,6 +248,14 @@ describe("what closes a session's socket", () => {
     expect(socket.closedWith?.code).toBe(4429);
   });
 
+  test("a session of the server's own process is held to no rate", () => {
+    const world = new World({ ratePerSecond: 2 });
+    const socket = world.session({}, { liveness: false });
+    for (let i = 0; i < 10; i++) socket.say({ t: "status", id: `${i}`, key: "k" });
+    expect(socket.closedWith).toBeUndefined();
+    expect(socket.frames("status")).toHaveLength(10);
+  });
+
   test("every reason is short enough for a close frame", () => {
     const world = new World({ ratePerSecond: 100 });
     const sockets = Array.from({ length: 6 }, () => world.connect());
