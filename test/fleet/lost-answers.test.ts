@@ -81,11 +81,11 @@ describe.skipIf(!hasRedisServer()).each(PLACES)(
         await socket.release(held);
       }
       const begun = { t: "begin", key: "work", timeout: 60_000 };
-      const { attempt } = await sockets[0]!.ask(begun, "started");
-      await sockets[1]!.ask({ ...begun, id: "waits" }, "attempt_queued");
-      const completed = await sockets[0]!.ask({ t: "complete", key: "work", attempt, result: "done" }, "completed");
+      const { attempt } = await sockets[0].ask(begun, "started");
+      await sockets[1].ask({ ...begun, id: "waits" }, "attempt_queued");
+      const completed = await sockets[0].ask({ t: "complete", key: "work", attempt, result: "done" }, "completed");
       expect(completed).not.toHaveProperty("already");
-      await sockets[1]!.next("replay", "waits");
+      await sockets[1].next("replay", "waits");
       for (const each of sockets) expect(await each.unread()).toEqual([]);
     });
 
