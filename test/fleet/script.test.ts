@@ -373,6 +373,25 @@ describe.skipIf(!hasRedisServer())("the script between processes", () => {
       ]);
     });
 
+    it("large results come some mebibytes in a call", async () => {
+      const company = new Company(script.runner);
+      const results = Array.from({ length: 20 }, (_, i) => new Uint8Array(2 ** 20).fill(65 + i));
+      const keys = results.map((_, i) => ({ key: `work ${i}` }));
+      for (const [i, key] of keys.entries()) {
+        await company.say("a", { ...beginning("@a", `${i}`), ...key });
+        await company.say("a", { ...completing("@a", `${i}`, results[i]!), ...key });
+      }
+      let begins = keys.map((key, i) => ({ ...beginning("@b", `${i}`), ...key }));
+      const served: number[] = [];
+      while (begins.length > 0) {
+        const answer = await company.call("b", begins);
+        expect(effectsOf(answer).map(({ kind }) => kind)).toEqual(Array(answer.served).fill("replay"));
+        served.push(answer.served);
+        begins = begins.slice(answer.served);
+      }
+      expect(served).toEqual([8, 8, 4]);
+    });
+
     it("a large result stands once in a letter, and is not published", async () => {
       const company = new Company(script.runner);
       const result = new Uint8Array(100_000).fill(120);
