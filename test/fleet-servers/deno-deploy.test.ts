@@ -1,5 +1,7 @@
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Caller } from "../conformance/caller.ts";
+import { Child } from "../conformance/child.ts";
 import { deno, node } from "../conformance/runtimes.ts";
 import { failToStart, type Server, startServer, temporaryFolder } from "../conformance/server.ts";
 import { openSession } from "../conformance/socket.ts";
@@ -28,6 +30,17 @@ describe("Deno on Deno Deploy", () => {
     await using server = await startServer(node, { env: ON_DEPLOY });
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   });
+});
+
+/** In a task `deno` is the package of that name, where it is installed, and that is a binary which Deno takes for a script. */
+test.each([
+  ["start", { PORT: "http" }, "latchkey: PORT: must be "],
+  ["fleet", {}, "latchkey: LOCK_ADAPTER: redis needs REDIS_URL"],
+])("the task %s of deno.json starts a server with its settings", async (task, env, said) => {
+  const config = fileURLToPath(new URL("../../deno.json", import.meta.url));
+  await using child = new Child([deno.command[0]!, "task", "--quiet", "--config", config, task], env);
+  expect((await child.ended).code).toBe(1);
+  expect(child.output).toMatch(new RegExp(`^${said}`));
 });
 
 describe.skipIf(!hasRedisServer()).each(PLACES)("Deno on Deno Deploy, in a fleet with Redis %s", (kind) => {
