@@ -44,12 +44,6 @@ export class TextFrames {
   readonly #connection: Duplex;
   #hasWritten = false;
   #isHeld = false;
-  readonly #onTickOver = (): void => {
-    this.#hasWritten = false;
-    if (!this.#isHeld) return;
-    this.#isHeld = false;
-    this.#connection.uncork();
-  };
 
   constructor(connection: Duplex) {
     this.#connection = connection;
@@ -58,7 +52,8 @@ export class TextFrames {
   write(text: string): void {
     if (!this.#hasWritten) {
       this.#hasWritten = true;
-      process.nextTick(this.#onTickOver);
+      // There may be very many of these: no function of its own for each.
+      process.nextTick(endTick, this);
     } else if (!this.#isHeld) {
       this.#isHeld = true;
       this.#connection.cork();
@@ -68,6 +63,17 @@ export class TextFrames {
     if (bytes === text.length) this.#connection.write(headerOf(bytes) + text, "latin1");
     else this.#connection.write(Buffer.concat([Buffer.from(headerOf(bytes), "latin1"), Buffer.from(text)]));
   }
+
+  endTick(): void {
+    this.#hasWritten = false;
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#connection.uncork();
+  }
+}
+
+function endTick(frames: TextFrames): void {
+  frames.endTick();
 }
 
 /** RFC 6455, section 5.2: the last (and only) frame of a text, not masked, with its length in 7, 16 or 64 bits. */
