@@ -14,7 +14,8 @@ import { compare, readResults } from "./report/compare.ts";
 import { page } from "./report/page.ts";
 import { leftOutLine, planned } from "./report/plan.ts";
 import { soakPlanned, verdictLine } from "./report/soak.ts";
-import { block } from "./report/table.ts";
+import { block, padded } from "./report/table.ts";
+import { targetsOf } from "./report/targets.ts";
 import { duration } from "./report/words.ts";
 import { isOnce } from "./scenarios.ts";
 import { inRepository } from "./servers/paths.ts";
@@ -35,6 +36,8 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const results = await runAll(options, args);
   const path = keep(results);
+  const targets = targetsOf(results);
+  if (targets.lines.length > 0) console.log(["", ...padded(targets), ""].join("\n"));
   for (const note of results.notes) console.log(`! ${note}`);
   const failures = failuresOf(results.rows);
   for (const failure of failures) console.log(`FAIL ${failure}`);
