@@ -50,7 +50,7 @@ export const SUBJECTS: readonly Subject[] = [
     floor: runtime,
     isQuick: false,
   })),
-  { ...served("bun", "polling", false), name: "polling (bun http)", handOffMs: 6 },
+  { ...served("bun", "polling", false), name: "polling (bun http)", handOffMs: 20 },
   peer("redis-list", "redis"),
   peer("redis-lua", "redis"),
   { ...peer("redis-semaphore", "redis"), handOffMs: 6 },
