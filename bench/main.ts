@@ -17,6 +17,7 @@ import { soakPlanned, verdictLine } from "./report/soak.ts";
 import { block, padded } from "./report/table.ts";
 import { targetsOf } from "./report/targets.ts";
 import { duration } from "./report/words.ts";
+import { warmUp, warmUpMsOf } from "./harness/warm-up.ts";
 import { isOnce } from "./scenarios.ts";
 import { inRepository } from "./servers/paths.ts";
 
@@ -69,6 +70,16 @@ async function runScenarios(options: Options): Promise<Done> {
   console.log(`about ${duration(plan.ms)}`);
   const tell = progress(plan.ms);
   await using warm = new ServerPool(url);
+  tell.begin("until the servers are warm", plan.warmUpMs);
+  for (const kind of plan.warmUps) {
+    // What goes wrong here goes wrong again in the rows, which say so.
+    await warm
+      .get(kind)
+      .then((server) => warmUp(kind, server))
+      .catch(() => undefined);
+    tell.did(warmUpMsOf(kind));
+  }
+  tell.end();
   for (const part of plan.scenarios) {
     const { scenario, ms: plannedMs, leftOut } = part;
     tell.begin(scenario.name, plannedMs);

@@ -77,6 +77,7 @@ export function readOptions(args: readonly string[]): Options {
   return {
     run: {
       scenarios: chosen(run.scenarios, words),
+      isWarm: run.isWarm,
       rounds: whole("rounds", values.rounds) ?? run.rounds,
       sliceMs: Math.min(SLICE_MS_MAX, whole("slice", values.slice) ?? run.sliceMs),
     },
@@ -102,7 +103,7 @@ function mustMatch(words: readonly string[], all: readonly { readonly name: stri
   throw new Error(`--only ${unknown} names nothing. There are: ${all.map(({ name }) => name).join("; ")}`);
 }
 
-const SOAK_RUN: Run = { scenarios: [SOAK], rounds: 1, sliceMs: 0 };
+const SOAK_RUN: Run = { scenarios: [SOAK], isWarm: false, rounds: 1, sliceMs: 0 };
 
 function arrivalsOf(text: string): Arrivals["kind"] {
   if (text === "poisson" || text === "fixed") return text;

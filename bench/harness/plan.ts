@@ -8,6 +8,7 @@ import { whyNot } from "./eligible.ts";
 import { groupsOf } from "./groups.ts";
 import { isByDefault } from "./selection.ts";
 import { type Floor, floorOf, type Subject } from "./subjects.ts";
+import { warmUpMsOf } from "./warm-up.ts";
 
 export interface PlannedRow {
   readonly name: string;
@@ -28,6 +29,9 @@ export interface PlannedScenario {
 }
 
 export interface Plan {
+  /** Servers that are to be warm before the first scenario. */
+  readonly warmUps: readonly (ServerKind | "given")[];
+  readonly warmUpMs: number;
   readonly scenarios: readonly PlannedScenario[];
   readonly ms: number;
 }
@@ -63,7 +67,19 @@ export async function planOf({ run, subjects, isAll }: Wanted, here: Surrounding
     const rows = await rowsOf(scenario, chosen, run);
     scenarios.push({ scenario, subjects: chosen, skipped, leftOut, rows, ms: totalOf(rows) });
   }
-  return { scenarios, ms: totalOf(scenarios) };
+  const warmUps = run.isWarm ? warmUpsOf(scenarios) : [];
+  const warmUpMs = warmUps.reduce((sum, kind) => sum + warmUpMsOf(kind), 0);
+  return { warmUps, warmUpMs, scenarios, ms: warmUpMs + totalOf(scenarios) };
+}
+
+/** Those that are up from scenario to scenario. */
+function warmUpsOf(scenarios: readonly PlannedScenario[]): (ServerKind | "given")[] {
+  const kinds = scenarios
+    .filter(({ scenario }) => !isOnce(scenario))
+    .flatMap(({ scenario, subjects }) =>
+      subjects.flatMap((subject) => [subject.server, floorOf(subject, scenario)?.server]),
+    );
+  return [...new Set(kinds)].filter((kind) => kind !== undefined).filter((kind) => warmUpMsOf(kind) > 0);
 }
 
 /** How often whoever takes part has its turn. */

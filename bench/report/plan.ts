@@ -5,8 +5,9 @@ import type { Plan, PlannedRow, PlannedScenario } from "../harness/plan.ts";
 import { duration } from "./words.ts";
 
 /** Rows that take as long stand together. */
-export function planned({ scenarios, ms }: Plan): string {
+export function planned({ warmUps, warmUpMs, scenarios, ms }: Plan): string {
   return [
+    ...(warmUps.length === 0 ? [] : [`\nuntil the servers are warm: ${duration(warmUpMs)}, ${warmUps.join(", ")}`]),
     ...scenarios.map((scenario) => [head(scenario), ...rowLines(scenario.rows), ...without(scenario)].join("\n")),
     `\n${scenarios.length} scenarios, ${scenarios.reduce((sum, { rows }) => sum + rows.length, 0)} rows: about ${duration(ms)}`,
   ].join("\n");

@@ -44,16 +44,26 @@ test("whatever has a target has three rounds at least, and ours on all three run
 });
 
 test("a row is planned with its floor beside it, and the rows' times are the scenario's", async () => {
-  const { scenarios, ms } = await plan();
+  const { scenarios, warmUpMs, ms } = await plan();
   for (const part of scenarios) {
     const times = part.rows.map((row) => row.ms);
     expect(times.reduce((sum, each) => sum + each, 0)).toBeCloseTo(part.ms);
   }
-  expect(scenarios.reduce((sum, part) => sum + part.ms, 0)).toBeCloseTo(ms);
+  expect(scenarios.reduce((sum, part) => sum + part.ms, warmUpMs)).toBeCloseTo(ms);
   const drain = scenarios.find(({ scenario }) => scenario.name === "drain 128");
   expect(drain?.rows.map(({ name }) => name)).toEqual(
     expect.arrayContaining(["relay on bun", "relay on deno", "relay on node", "relay on workerd", "zookeeper"]),
   );
+});
+
+test("servers that compile as they run are warm before the first scenario, but for a quick run, and those that are started for one scenario", async () => {
+  const { warmUps } = await plan();
+  for (const host of ["bun", "deno", "node", "workerd"]) {
+    expect(warmUps).toEqual(expect.arrayContaining([`latchkey-${host}`, `floor-${host}`]));
+  }
+  expect(warmUps).not.toContain("redis");
+  expect((await plan("--quick")).warmUps).toEqual([]);
+  expect((await plan("--only", "drop storm,bun ws-raw")).warmUps).toEqual([]);
 });
 
 test("what is left out is named where it could have taken part, and only there", async () => {
