@@ -23,7 +23,7 @@ export interface Options {
 export const USAGE = `npm run bench -- [options]
   --quick              under 90 s, Latchkey alone; what matters is that nothing fails
   --only a,b           scenarios and subjects whose names contain one of the words, all of them with all
-  --all                all subjects in all scenarios: half an hour
+  --all                all subjects in all scenarios: about 20 minutes
   --plan               what would be done and for how long, and nothing more
   --rounds n           turns each, default 3
   --slice ms           the length of a turn, default 300 and at most 300
