@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 
 /** Room for little more than what there is: whatever makes it grow has to be worth it. */
-const BYTES_MAX = 9_500;
+const BYTES_MAX = 8_850;
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 const later = new Set<string>();

@@ -138,7 +138,9 @@ const CLASSES: ReadonlyMap<string, typeof LatchkeyError> = new Map<string, typeo
   ["internal", UnavailableError],
   ["unavailable", UnavailableError],
   ["draining", UnavailableError],
+  // Somebody else ended the wait.
   ["cancelled", UnavailableError],
+  ["revoked", UnavailableError],
 ]);
 
 export const errorOf: ErrorOf = (refusal, key) => {

@@ -63,11 +63,10 @@ export class Heartbeat {
     return this.heardAt >= this.#probedAt;
   }
 
-  /** False: nothing has to be sent, because the last probe is under way, or because there is no heartbeat. */
+  /** A pong is sent as a probe. False: nothing has to be sent, because the last probe is under way, or because there is no heartbeat. */
   probed(now: number): boolean {
     if (this.#deadlineMs === 0 || (!this.#isProven && now < this.provenBy)) return false;
     this.#probedAt = now;
-    this.ponged(now);
     return true;
   }
 

@@ -6,7 +6,7 @@
 /** What is used of a window. */
 export interface Page {
   readonly document: { readonly visibilityState: string };
-  addEventListener(type: string, listener: () => void, options: { capture: boolean; signal: AbortSignal }): void;
+  addEventListener(type: string, listener: () => unknown, options: { capture: boolean; signal: AbortSignal }): void;
 }
 
 export interface PageListener {
@@ -16,28 +16,26 @@ export interface PageListener {
   readonly wake: () => void;
 }
 
-/** Neither `beforeunload`, which does not mean that the page goes, nor `unload`, which keeps pages from being cached. */
-const LEAVING = ["pagehide", "freeze"] as const;
-const WAKING = ["pageshow", "resume", "online"] as const;
-
 /** The window that this runs in, if there is a document. Elsewhere nobody freezes anything. */
 export function ownPage(): Page | undefined {
   return "document" in globalThis ? (globalThis as unknown as Page) : undefined;
 }
 
 /**
- * Listens until the returned function is called. It listens on the window and in the capture phase, also for what the document is
- * told, so that it hears of everything before the listeners of a page that connected first do.
+ * Listens until the signal aborts. It listens on the window and in the capture phase, also for what the document is told, so that
+ * it hears of everything before the listeners of a page that connected first do.
  */
-export function followPage(page: Page, { leave, wake }: PageListener): () => void {
-  const following = new AbortController();
-  const on = (type: string, listener: () => void): void => {
-    page.addEventListener(type, listener, { capture: true, signal: following.signal });
+export function followPage(page: Page, signal: AbortSignal, { leave, wake }: PageListener): void {
+  const listeners = {
+    // Neither `beforeunload`, which does not mean that the page goes, nor `unload`, which keeps pages from being cached.
+    pagehide: leave,
+    freeze: leave,
+    pageshow: wake,
+    resume: wake,
+    online: wake,
+    visibilitychange: () => page.document.visibilityState === "visible" && wake(),
   };
-  for (const type of LEAVING) on(type, leave);
-  for (const type of WAKING) on(type, wake);
-  on("visibilitychange", () => {
-    if (page.document.visibilityState === "visible") wake();
-  });
-  return () => following.abort();
+  for (const [type, listener] of Object.entries(listeners)) {
+    page.addEventListener(type, listener, { capture: true, signal });
+  }
 }

@@ -6,7 +6,7 @@
 import { LIST_COUNT_DEFAULT } from "../protocol/limits.ts";
 import type { ListFrame } from "../protocol/server-frames.ts";
 import { partOf } from "../protocol/spread.ts";
-import type { AdditionCalls } from "./addition.ts";
+import type { Addition } from "./addition.ts";
 import type { KeyList, ListOptions } from "./locks.ts";
 import type { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
@@ -16,7 +16,7 @@ import type { What } from "./watch.ts";
 /** From the best to the worst: the client is as well off as its worst session. */
 const STATUSES: readonly ConnectionStatus[] = ["connected", "connecting", "reconnecting", "closed"];
 
-export class Parts<Added extends AdditionCalls> {
+export class Parts<Added extends Addition> {
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #sessions: Map<number, SessionClient<Added>>;
   readonly #spread: number;

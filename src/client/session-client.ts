@@ -5,13 +5,14 @@
  */
 
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
-import type { Addition, AdditionCalls, Asked, Claims, SessionLink } from "./addition.ts";
+import type { Addition, Asked, Plug, SessionLink } from "./addition.ts";
+import type { ClaimBook } from "./claim-book.ts";
 import { awakeClock, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
 import type { LatchkeyError } from "./errors.ts";
 import { extensionOf } from "./extension.ts";
-import { Grants } from "./grants.ts";
+import { type Grip, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
   Extension,
@@ -28,87 +29,78 @@ import type { Parts } from "./parts.ts";
 import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket, type Surroundings } from "./session-socket.ts";
-import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
+import type { Answer, Call, ConnectionStatus, Entry, Held, World } from "./session-types.ts";
+import { onAbort } from "./signals.ts";
 import { keyListOf, releaseOf, statusOf } from "./told.ts";
 import { addressOf } from "./url.ts";
-import { type Waiter, waitIn } from "./wait.ts";
 import { waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
-import type { WatchAsk, Watches, WatchesLink } from "./watches.ts";
+import type { WatchAsk, Watches, WatchesLink, WatchTold } from "./watches.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
 import { webLocks } from "./web-locks/web-locks.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
-/** How long `close` waits for the socket, ms. */
-const CLOSE_MS = 1_000;
-
-export class SessionClient<Added extends AdditionCalls = AdditionCalls>
-  implements Client, SessionLink, Surroundings, WatchesLink
+export class SessionClient<Added extends Addition = Addition>
+  implements Client, SessionLink, Surroundings, WatchesLink, World
 {
   readonly ready: Promise<void>;
   readonly locks: LatchLocks = webLocks(this);
-  /** The calls of what was plugged in. */
+  /** What was plugged in. */
   readonly added: Added | undefined;
   readonly ports: Ports;
   readonly now: () => number;
   readonly onError: OnError;
+  readonly socket: SessionSocket;
   readonly #options: ConnectOptions;
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #isPart: boolean;
-  readonly #machine: SessionMachine<Waiter>;
-  readonly #socket: SessionSocket;
+  readonly #machine: SessionMachine;
   /** The clock will be looked at then. */
   readonly #wakeAt: ReturnType<typeof waker>;
-  readonly #grants = new Grants(this);
   readonly #listeners: Set<() => void> = new Set();
+  /** Aborts when the session is closed. */
+  readonly #over = new AbortController();
   #settleReady!: (error: Error | undefined) => void;
   #told: ConnectionStatus = "connecting";
   #closing: Promise<void> | undefined;
   #watches: Watches | undefined;
-  #unfollow: (() => void) | undefined;
   #parts: Parts<Added> | undefined;
   #loading: Promise<Parts<Added>> | undefined;
 
   /** `part`: of a space whose keys are spread; then all that is asked here is asked of this session. */
-  constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
+  constructor(url: string, options: ConnectOptions, ports: Ports, plug?: Plug<Added>, part = 0) {
     const { auth, grace = 0, space = "", signal } = options;
     const onStatus = (): void => this.#changed();
-    this.#open = (other) => new SessionClient(url, { ...options, onStatus }, ports, addition, other);
+    this.#open = (other) => new SessionClient(url, { ...options, onStatus }, ports, plug, other);
     this.#isPart = part > 0;
     this.#options = options;
     this.ports = ports;
     this.now = awakeClock(ports);
     this.onError = reporter(options.onError);
-    this.#machine = new SessionMachine(options, () => ports.random(), addition);
-    this.#wakeAt = waker(ports, this.now, (isLate) =>
-      this.#step((machine, now) => machine[isLate ? "wake" : "tick"](now)),
-    );
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space);
     if (this.#isPart) address.searchParams.set("part", String(part));
-    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, this, async () => {
-      if (grace > 0) this.#machine.reconcile = (await import("./resume.ts")).reconcile;
+    this.socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, this, async () => {
+      if (grace > 0) this.#machine.book.reconcile = (await import("./resume.ts")).reconcile;
       return typeof auth === "function" ? auth() : auth;
     });
-    this.added = addition?.calls(this);
+    this.added = plug?.(this);
+    this.#machine = new SessionMachine(options, this, this.added);
+    this.#wakeAt = waker(ports, this.now, (isLate) => this.#step((machine) => isLate && machine.wake()));
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
     });
     // Nobody has to look at it.
     this.ready.catch(() => undefined);
-    const close = (): unknown => this.close().catch(() => undefined);
-    if (signal?.aborted === true) close();
-    else {
-      signal?.addEventListener("abort", close, { once: true });
-      if (ports.page !== undefined && options.pageLife !== "off") {
-        this.#unfollow = followPage(ports.page, {
-          leave: () => this.#step((machine, now) => machine.leave(now)),
-          wake: () => this.#step((machine, now) => machine.wake(now)),
-        });
-      }
-      this.#step((machine, now) => machine.start(now));
+    onAbort(signal, () => this.close().catch(() => undefined));
+    this.#step((machine) => machine.start());
+    if (ports.page !== undefined && options.pageLife !== "off") {
+      followPage(ports.page, this.#over.signal, {
+        leave: () => this.#step((machine) => machine.leave()),
+        wake: () => this.#step((machine) => machine.wake()),
+      });
     }
   }
 
@@ -133,8 +125,8 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
     return this.at(key, (session) =>
       session.wait(
         signal,
-        (call, claims) => claims.acquire(call, key, wanted),
-        (hold: Hold) => session.#grants.handle(hold),
+        (call, book) => book.acquire(call, key, wanted),
+        (hold: Held) => new LockHandle(hold, session.#gripOn(hold)),
       ),
     );
   }
@@ -216,21 +208,32 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
   request<Told extends Answer>(frame: Asked): Promise<Told> {
-    return this.wait(undefined, (call, claims) => claims.request(call, frame));
+    return this.wait(undefined, (call, book) => book.request(call, frame));
   }
 
   /** Asks for something, and withdraws it when the signal aborts. `give`: from what was told, before anything else is heard. */
-  wait<Given>(
+  async wait<Given>(
     signal: AbortSignal | undefined,
-    ask: (call: Waiter, claims: Claims) => Entry<Waiter> | undefined,
+    ask: (call: Call, book: ClaimBook) => Entry,
     give: (told: never) => Given = (told) => told,
   ): Promise<Given> {
-    return waitIn(this, signal, ask, give);
+    signal?.throwIfAborted();
+    let entry: Entry;
+    const stop = (): void => this.book((book) => book.giveUp(entry, signal?.reason as Error));
+    try {
+      return await new Promise((resolve, reject) => {
+        entry = this.book((book) => ask({ resolve: (told) => resolve(give(told as never)), reject }, book));
+        // The asking may have told of a loss, and whoever heard that may have aborted the signal.
+        onAbort(signal, stop);
+      });
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
   }
 
   /** What is asked and held, after a look at the clock: a lock whose time is over is lost before this returns. */
-  claims<T>(use: (claims: Claims) => T): T {
-    return this.#step((machine, now) => use(machine.claims(now)));
+  book<T>(use: (book: ClaimBook) => T): T {
+    return this.#step(({ book }) => use(book));
   }
 
   /** The watches of the session, which are made with the first. */
@@ -246,18 +249,26 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
 
   /** What the socket tells. */
   fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void {
-    this.#step((machine, now) => machine[event](told as never, now));
+    this.#step((machine) => machine[event](told as never));
   }
 
-  closeOwn(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#step((machine, now) => machine.close(now));
-      const cancel = this.ports.timer(CLOSE_MS, resolve);
-      this.#socket.closed.then(() => {
-        cancel();
-        resolve();
-      }, reject);
-    });
+  // What the machine tells.
+
+  changed(status: ConnectionStatus, error?: LatchkeyError): void {
+    this.#watches?.connection(status);
+    // The first one is `connected` or `closed`; later ones settle nothing.
+    this.#settleReady(error);
+    if (status === "closed") this.#over.abort();
+    queueMicrotask(() => this.#changed());
+  }
+
+  watched(told: WatchTold): void {
+    this.#watches?.received(told);
+  }
+
+  async closeOwn(): Promise<void> {
+    this.#step((machine) => machine.close());
+    await this.socket.closed;
   }
 
   get #isSpread(): boolean {
@@ -290,42 +301,24 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
     this.#options.onStatus?.(connection);
   }
 
-  /** One input to the machine, all that it wants done for it, and the timer for what comes next. */
-  #step<T>(input: (machine: SessionMachine<Waiter>, now: number) => T): T {
-    const result = input(this.#machine, this.now());
-    for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
-    this.#wakeAt(this.#machine.wakeAt, this.#machine.holding);
+  /** One input to the machine, and the timer for what comes next. */
+  #step<T>(input: (machine: SessionMachine) => T): T {
+    const result = this.#machine.step(this.now(), input);
+    this.#wakeAt(this.#machine.wakeAt, this.#machine.book.holds.size > 0);
     return result;
   }
 
-  #do(output: Output<Waiter>): void {
-    switch (output.kind) {
-      case "connect":
-        return this.#socket.open();
-      case "send":
-        return this.#socket.send(output.text);
-      case "disconnect":
-        return this.#socket.hangUp(output.code);
-      case "granted":
-        return output.call.resolve(output.hold as never);
-      case "answered":
-        return output.call.resolve(output.frame as never);
-      case "failed":
-        return output.call.reject(output.error);
-      case "lost":
-        return this.#grants.lose(output.hold, output.error);
-      case "watched":
-        return this.#watches?.received(output.told);
-      case "status":
-        this.#watches?.connection(output.status);
-        // The first one is `connected` or `closed`; later ones settle nothing.
-        this.#settleReady(output.error);
-        if (output.status === "closed") this.#unfollow?.();
-        return queueMicrotask(() => this.#changed());
-      case "trouble":
-        return this.onError(output.error, { where: output.where });
-      default:
-        return this.added?.heard(output);
-    }
+  /** For one handle of a lock. */
+  #gripOn(hold: Held): Grip {
+    const { key, token, grant } = hold;
+    return {
+      grant,
+      check: () => this.book(() => undefined),
+      extend: async (ttl) => extensionOf(await this.wait(undefined, (call, book) => book.extend(call, hold, ttl))),
+      release: () => this.wait(undefined, (call, book) => book.release(call, hold)),
+      handTo: (to) => this.request({ t: "hand_to", key, token, session: to }),
+      watch: (signal) => this.watch(key, { signal }),
+      onError: this.onError,
+    };
   }
 }

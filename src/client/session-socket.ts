@@ -21,17 +21,20 @@ export type Auth = string | (() => string | Promise<string>);
 
 /** What the socket needs around it. */
 export interface Surroundings {
-  readonly ports: Pick<Ports, "afterTurn">;
+  readonly ports: Pick<Ports, "afterTurn" | "timer">;
   /** With what it is `opened` is a credential, what is `received` a text, and what it is `closed` with a code, if they are known. */
   fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void;
   readonly onError: OnError;
 }
 
+/** How long a socket may take to close, ms. */
+const CLOSE_MS = 1_000;
+
 /** A batch that has grown to this is sent at once. */
 const BATCH_CHARS_MAX = 64 * 1024;
 
 export class SessionSocket {
-  /** Resolves when the socket that was hung up on last is closed. */
+  /** Resolves when the socket that was hung up on last is closed, or has had its time for that. */
   closed: Promise<void> = Promise.resolve();
   readonly #url: string;
   readonly #WebSocket: WebSocketConstructor;
@@ -77,14 +80,21 @@ export class SessionSocket {
     if (this.#leaving.length >= BATCH_FRAMES_MAX || this.#leavingChars >= BATCH_CHARS_MAX) this.#flush();
   }
 
-  hangUp(code: number | undefined): void {
+  hangUp(code?: number): void {
     this.#flush();
     this.#attempt += 1;
     const socket = this.#socket;
     if (socket === undefined) return;
     this.#socket = undefined;
+    // Whatever it still says is not heard.
+    socket.onopen = null;
+    socket.onmessage = null;
     this.closed = new Promise((resolve) => {
-      socket.onclose = () => resolve();
+      const cancel = this.#around.ports.timer(CLOSE_MS, resolve);
+      socket.onclose = () => {
+        cancel();
+        resolve();
+      };
     });
     socket.close(code);
   }
@@ -103,15 +113,9 @@ export class SessionSocket {
     if (attempt !== this.#attempt) return;
     const socket = new this.#WebSocket(this.#url, [SUBPROTOCOL]);
     this.#socket = socket;
-    const isCurrent = (): boolean => this.#socket === socket;
-    socket.onopen = () => {
-      if (isCurrent()) this.#around.fromSocket("opened", credential);
-    };
-    socket.onmessage = ({ data }: { readonly data: unknown }) => {
-      if (isCurrent()) this.#around.fromSocket("received", String(data));
-    };
+    socket.onopen = () => this.#around.fromSocket("opened", credential);
+    socket.onmessage = ({ data }: { readonly data: unknown }) => this.#around.fromSocket("received", String(data));
     socket.onclose = ({ code }: { readonly code?: number }) => {
-      if (!isCurrent()) return;
       this.#socket = undefined;
       // Whoever asked is told that the connection is lost, and asks again on the next one.
       this.#leaving = [];
