@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 
 /** Room for little more than what there is: whatever makes it grow has to be worth it. */
-const BYTES_MAX = 8_850;
+const BYTES_MAX = 8_700;
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 const later = new Set<string>();

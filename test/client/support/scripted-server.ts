@@ -2,6 +2,7 @@ import { expect } from "vitest";
 // What is loaded later is there at once in virtual time.
 import "../../../src/client/access.ts";
 import "../../../src/client/contention.ts";
+import "../../../src/client/lock-set.ts";
 import "../../../src/client/resume.ts";
 import "../../../src/client/watching.ts";
 import type { ConnectOptions, Lock } from "../../../src/client/index.ts";
