@@ -30,7 +30,7 @@ export function askAgain(book: ClaimBook, entry: Entry, helloAt: number): void {
 function started(attempts: Attempts, book: ClaimBook, frame: StartedFrame, entry: Entry | undefined): void {
   if (entry === undefined) {
     // No call waits for it: it is withdrawn, if it is not one that was started before.
-    if (!attempts.has(frame.attempt)) book.cancel(frame.id, "cancel_begin");
+    if (!attempts.has(frame.attempt)) book.cancel(frame.id, "in_progress");
     return;
   }
   const until = leaseUntil(Math.max(entry.sentAt ?? book.now, book.heartbeat.heardAt), frame.expires_in);
@@ -41,7 +41,7 @@ function started(attempts: Attempts, book: ClaimBook, frame: StartedFrame, entry
     entry.call?.resolve({ ...frame, until });
   } else {
     book.fail(entry, new AttemptLostError(frame.key, "expired"));
-    book.cancel(frame.id, "cancel_begin");
+    book.cancel(frame.id, "in_progress");
   }
 }
 

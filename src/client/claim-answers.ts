@@ -22,10 +22,10 @@ export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
 export function received(book: ClaimBook, frame: ClaimFrame): void {
   const entry = book.entries.get(frame.id);
-  if (book.added?.received(book, frame, entry) === true) return;
+  if (book.added?.received(book, frame, entry)) return;
   if (frame.t === "granted") granted(book, frame, entry);
   else if (frame.t === "lost") lost(book, frame, entry);
-  else if (entry !== undefined) answered(book, frame, entry);
+  else if (entry) answered(book, frame, entry);
 }
 
 function answered(book: ClaimBook, frame: Exclude<ClaimFrame, Granted | LostFrame>, entry: Entry): void {
@@ -39,7 +39,7 @@ function answered(book: ClaimBook, frame: Exclude<ClaimFrame, Granted | LostFram
   // All others are what was asked for.
   book.remove(entry);
   call?.resolve(frame as Answer);
-  if (hold === undefined) return;
+  if (!hold) return;
   if (frame.t === "extended") {
     hold.ttl = frame.ttl;
     book.setLease(hold, leaseUntil(entry.sentAt ?? book.now, frame.expires_in));
@@ -53,14 +53,14 @@ function answered(book: ClaimBook, frame: Exclude<ClaimFrame, Granted | LostFram
 function granted(book: ClaimBook, frame: Granted, entry: Entry | undefined): void {
   const { id, token, expires_in: expiresInMs } = frame;
   const hold = book.holds.get(id);
-  if (entry !== undefined) {
+  if (entry) {
     // What was acked before this frame came was heard before it was sent.
     const until = leaseUntil(Math.max(entry.sentAt ?? book.now, book.heartbeat.heardAt), expiresInMs);
-    const isProven = entry.queued !== true || until - book.now >= (expiresInMs ?? 0) / 2;
-    if (entry.queued === true && expiresInMs !== undefined) book.repeat(entry);
+    const isProven = !entry.queued || until - book.now >= (expiresInMs ?? 0) / 2;
+    if (entry.queued && expiresInMs !== undefined) book.repeat(entry);
     // If not, the answer to that decides.
     if (isProven) book.hold(entry, frame, until);
-  } else if (hold === undefined) {
+  } else if (!hold) {
     // Not wanted any more. It may be a nested acquire's.
     book.letGo(undefined, frame, book.byToken(token));
   } else if (!book.isBusy(hold)) {
@@ -71,8 +71,8 @@ function granted(book: ClaimBook, frame: Granted, entry: Entry | undefined): voi
 function lost(book: ClaimBook, { id, key, reason: told, by }: LostFrame, entry: Entry | undefined): void {
   const reason = told as LossReason;
   const hold = book.holds.get(id) ?? entry?.hold;
-  if (hold !== undefined) book.lose(hold, reason, by);
-  else if (entry === undefined) return;
+  if (hold) book.lose(hold, reason, by);
+  else if (!entry) return;
   else if (entry.frame.t !== "acquire") book.fail(entry, new LockLostError(key, reason, by));
   else if (reason === "revoked") book.refuse(entry, { code: reason });
   // When the whole session goes, the acquire queues anew in the next one anyway.
@@ -84,10 +84,10 @@ function refused(book: ClaimBook, frame: RefusedFrame, entry: Entry): void {
   if (frame.retryable && (MUST_ARRIVE.has(asked.t) || frame.code === "draining")) {
     // Nobody could have the key if a release were dropped here, and work that is done would be done again.
     book.postpone(entry, frame.retry_after_ms ?? RESEND_MS);
-  } else if (hold !== undefined && frame.code === "unknown_token") {
+  } else if (hold && frame.code === "unknown_token") {
     book.lose(hold, "unknown");
   } else {
-    if (hold !== undefined && asked.t === "extend") book.setLease(hold, leaseBefore);
+    if (hold && asked.t === "extend") book.setLease(hold, leaseBefore);
     book.refuse(entry, frame);
   }
 }

@@ -12,15 +12,13 @@ import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
 import { Grant } from "./lock.ts";
 import type { Reconcile } from "./resume.ts";
-import type { Ask, Call, Entry, Held, Wait, Wanted } from "./session-types.ts";
+import type { Ask, Call, Entry, Held, Over, Wanted } from "./session-types.ts";
 
 /** How long a request without a timeout of its own may be without an answer, ms. */
 const ANSWER_MS = 10_000;
 
 /** How long after an acquire's timeout its answer may still arrive, ms. The server's word is better than our clock's. */
 const OVERRUN_MS = 2_000;
-
-const ACQUIRE: Wait = { over: "timeout", cancel: "cancel" };
 
 export class ClaimBook {
   /** The time of the present step. */
@@ -58,10 +56,10 @@ export class ClaimBook {
   // What callers want.
 
   acquire(call: Call, key: string, { reentrant, timeout = NEVER, ttl, ...rest }: Wanted): Entry {
-    const hold = reentrant === true ? this.find((held) => held.key === key && held.open > 0) : undefined;
-    if (hold !== undefined) hold.open += 1;
-    const nested = hold && { token: hold.token, nest: true };
-    return this.ask(call, { t: "acquire", key, ttl, ...(nested ?? rest), timeout }, hold, ACQUIRE);
+    const hold = reentrant ? this.find((held) => held.key === key && held.open > 0) : undefined;
+    if (hold) hold.open += 1;
+    const wanted = hold ? { token: hold.token, nest: true } : rest;
+    return this.ask(call, { t: "acquire", key, ttl, ...wanted, timeout }, hold, "timeout");
   }
 
   /** By default for as long as asked last; the server refuses it when there is no lease at all. */
@@ -77,16 +75,15 @@ export class ClaimBook {
   }
 
   /** By raw token, or without one. */
-  request(call: Call, frame: Asked, wait?: Wait): Entry {
-    return this.ask(call, frame, "token" in frame ? this.byToken(frame.token) : undefined, wait);
+  request(call: Call, frame: Asked, over?: Over): Entry {
+    return this.ask(call, frame, this.byToken((frame as { readonly token?: string }).token), over);
   }
 
   /** Takes a request back, if it has no answer. A claim leaves the queue; a grant that is on its way will find nobody. */
   giveUp(entry: Entry, error: Error): void {
-    const { id, wait, sentAt, hold } = entry;
+    const { id, over, hold } = entry;
     // The server knows a claim by the id of its acquire; a nested acquire is part of another claim.
-    if (this.entries.has(id) && wait !== undefined && sentAt !== undefined && hold === undefined)
-      this.cancel(id, wait.cancel);
+    if (this.entries.has(id) && over && !hold && isSent(entry)) this.cancel(id, over);
     this.fail(entry, error);
   }
 
@@ -98,13 +95,12 @@ export class ClaimBook {
     this.dueAt = NEVER;
     for (const hold of this.holds.values()) {
       // A last release that is on its way decides by its answer: a local end would report a false loss.
-      const isDecided = hold.open > 0 || this.session === undefined;
-      if (isDecided && this.#isDue(hold.leaseUntil)) this.lose(hold, "expired");
+      if ((hold.open > 0 || !this.session) && this.#isDue(hold.leaseUntil)) this.lose(hold, "expired");
     }
     for (const entry of this.entries.values()) {
       this.#sendDue(entry);
       if (!this.#isDue(this.#endOf(entry))) continue;
-      const code = (entry.frame.timeout && entry.wait?.over) || "unavailable";
+      const code = (entry.frame.timeout && entry.over) || "unavailable";
       this.giveUp(entry, this.errorFor(entry, { code, detail: "not answered in time" }));
     }
   }
@@ -112,7 +108,7 @@ export class ClaimBook {
   /** From now on frames can be sent. `claims`: the server's snapshot after a resume, which was asked for at `helloAt`. */
   connected(session: string, helloAt: number, claims: readonly ClaimTold[] | undefined): void {
     this.session = session;
-    if (claims !== undefined) this.reconcile?.(this, claims, helloAt);
+    if (claims) this.reconcile?.(this, claims, helloAt);
     for (const entry of this.entries.values()) {
       // What an earlier connection was to wait for is nothing to this one.
       entry.sendAt = 0;
@@ -136,7 +132,7 @@ export class ClaimBook {
     this.loseAll("dropped");
     for (const entry of this.entries.values()) {
       entry.sentAt = undefined;
-      if (error !== undefined && entry.wait !== undefined) this.fail(entry, error);
+      if (error && entry.over) this.fail(entry, error);
     }
   }
 
@@ -163,21 +159,22 @@ export class ClaimBook {
     return undefined;
   }
 
-  byToken(token: string): Held | undefined {
+  byToken(token: string | undefined): Held | undefined {
     return this.find((held) => held.token === token);
   }
 
   /** Without a `call` nobody waits for the answer. */
-  ask(call: Call | undefined, frame: Ask, hold?: Held, wait?: Wait): Entry {
+  ask(call: Call | undefined, frame: Ask, hold?: Held, over?: Over): Entry {
     const giveUpAt = this.now + (frame.timeout || ANSWER_MS);
-    const entry: Entry = { call, frame, hold, wait, giveUpAt, sendAt: 0, id: this.#newId() };
+    const entry: Entry = { call, frame, hold, over, giveUpAt, sendAt: 0, id: this.#newId() };
     const error = hold?.loss?.() ?? this.#closed;
-    if (error === undefined) {
+    if (error) call?.reject(error);
+    else {
       this.entries.set(entry.id, entry);
       hold?.entries.add(entry);
       this.#sendDue(entry);
       this.#isDue(this.#endOf(entry));
-    } else call?.reject(error);
+    }
     return entry;
   }
 
@@ -202,8 +199,9 @@ export class ClaimBook {
     this.#isDue(entry.sendAt);
   }
 
-  cancel(id: string, t: Wait["cancel"] = "cancel"): void {
-    if (this.session !== undefined) this.#send(JSON.stringify({ t, id }));
+  /** Takes back what can be waited for. */
+  cancel(id: string, over: Over): void {
+    if (this.session) this.#send(JSON.stringify({ t: over === "timeout" ? "cancel" : "cancel_begin", id }));
   }
 
   /** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */
@@ -231,7 +229,7 @@ export class ClaimBook {
   fail(entry: Entry, error: Error): void {
     const { call, frame, hold } = entry;
     if (!this.remove(entry)) return;
-    if (hold !== undefined && frame.t === "acquire") {
+    if (hold && frame.t === "acquire") {
       // A nested acquire came to nothing.
       hold.open -= 1;
       this.finish(hold);
@@ -243,18 +241,18 @@ export class ClaimBook {
   hold(entry: Entry, told: GrantedFrame | ClaimTold, until: number): void {
     const { id, frame, sentAt = this.now } = entry;
     let { hold } = entry;
-    if (hold === undefined && until <= this.now) {
+    if (!hold && until <= this.now) {
       // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
       this.fail(entry, new LockLostError(told.key, "expired"));
       this.letGo(undefined, told as GrantedFrame);
       return;
     }
     this.remove(entry);
-    if (hold === undefined) {
+    if (!hold) {
       hold = {
         ...(told as GrantedFrame),
         session: this.session,
-        keep: frame.t === "acquire" && frame.keep === true,
+        keep: (frame as Wanted).keep,
         grant: new Grant(),
         leaseUntil: until,
         askedAt: sentAt,
@@ -271,7 +269,7 @@ export class ClaimBook {
 
   /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
   finish(hold: Held): void {
-    if (hold.open === 0 && hold.entries.size === 0 && hold.loss === undefined) this.letGo(undefined, hold, hold);
+    if (hold.open === 0 && hold.entries.size === 0 && !hold.loss) this.letGo(undefined, hold, hold);
   }
 
   setLease(hold: Held, until: number): void {
@@ -293,8 +291,8 @@ export class ClaimBook {
 
   /** Whether an extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
   isBusy(hold: Held): boolean {
-    for (const { frame, sentAt } of hold.entries) {
-      if (frame.t !== "acquire" && sentAt !== undefined) return true;
+    for (const entry of hold.entries) {
+      if (entry.frame.t !== "acquire" && isSent(entry)) return true;
     }
     return false;
   }
@@ -302,8 +300,8 @@ export class ClaimBook {
   /** Sends what was not sent yet, if it can go now. */
   #sendDue(entry: Entry): void {
     const { frame, hold, id } = entry;
-    if (this.session === undefined || entry.sentAt !== undefined || !this.#isDue(entry.sendAt)) return;
-    if (hold !== undefined && frame.t !== "acquire") {
+    if (!this.session || isSent(entry) || !this.#isDue(entry.sendAt)) return;
+    if (hold && frame.t !== "acquire") {
       if (this.isBusy(hold)) return;
       if (frame.t === "extend") {
         // It may shorten the lease, as soon as it arrives.
@@ -325,8 +323,8 @@ export class ClaimBook {
   }
 
   /** When the caller of this request is told that it failed. */
-  #endOf({ frame, giveUpAt, sentAt }: Entry): number {
-    return frame.timeout && this.session !== undefined && sentAt !== undefined ? giveUpAt + OVERRUN_MS : giveUpAt;
+  #endOf(entry: Entry): number {
+    return entry.giveUpAt + (entry.frame.timeout && this.session && isSent(entry) ? OVERRUN_MS : 0);
   }
 
   /** Whether `at` has come; if not, the clock will be looked at then. */
@@ -339,4 +337,9 @@ export class ClaimBook {
     this.#serial += 1;
     return this.#serial.toString(36);
   }
+}
+
+/** Whether it is sent in this session. */
+function isSent({ sentAt }: Entry): boolean {
+  return sentAt !== undefined;
 }

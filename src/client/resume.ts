@@ -33,6 +33,6 @@ export function reconcile(book: ClaimBook, claims: readonly ClaimTold[], helloAt
     else entry.sentAt = undefined;
   }
   for (const claim of told.values()) {
-    if (claim.state !== "gone") book.cancel(claim.id);
+    if (claim.state !== "gone") book.cancel(claim.id, "timeout");
   }
 }

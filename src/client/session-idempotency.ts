@@ -17,9 +17,7 @@ import { UnavailableError } from "./errors.ts";
 import type { AttemptExtension, BeginOptions, Begun, IdempotencyCalls, Replay } from "./idempotency-calls.ts";
 import { type AttemptLossReason, workErrorOf } from "./idempotency-errors.ts";
 import { bytesOf } from "./result.ts";
-import type { Entry, StartTold, Wait } from "./session-types.ts";
-
-const BEGIN: Wait = { over: "in_progress", cancel: "cancel_begin" };
+import type { Entry, StartTold } from "./session-types.ts";
 
 /** Idempotent work in a session. */
 export class SessionIdempotency implements IdempotencyCalls, Addition {
@@ -46,7 +44,7 @@ export class SessionIdempotency implements IdempotencyCalls, Addition {
     const frame = { t: "begin", key, ...asked } as const;
     const begun = await this.#link.wait(
       signal,
-      (call, book) => book.request(call, frame, BEGIN),
+      (call, book) => book.request(call, frame, "in_progress"),
       (told: StartTold | ReplayFrame) => {
         if (told.t === "replay") return told;
         // At once: what ends it may come with the same message.

@@ -30,8 +30,8 @@ export interface Surroundings {
 /** How long a socket may take to close, ms. */
 const CLOSE_MS = 1_000;
 
-/** A batch that has grown to this is sent at once. */
-const BATCH_CHARS_MAX = 64 * 1024;
+/** A longer frame goes alone, so that no batch is too much for one message. */
+const BATCHED_CHARS_MAX = 2_048;
 
 export class SessionSocket {
   /** Resolves when the socket that was hung up on last is closed, or has had its time for that. */
@@ -44,7 +44,6 @@ export class SessionSocket {
   #attempt = 0;
   /** Frames that leave together at the end of the turn: a release and the next acquire cost one message. */
   #leaving: string[] = [];
-  #leavingChars = 0;
 
   /** `credential`: called for each attempt. */
   constructor(
@@ -68,23 +67,19 @@ export class SessionSocket {
     });
   }
 
-  /** A frame, which may wait for others until the end of the turn; bare words go at once, behind what waits. */
+  /** A frame, which may wait for others until the end of the turn; bare words and long frames go at once, behind what waits. */
   send(text: string): void {
-    if (!text.startsWith("{")) {
-      this.#flush();
-      this.#socket?.send(text);
-      return;
-    }
-    if (this.#leaving.push(text) === 1) this.#around.ports.afterTurn(() => this.#flush());
-    this.#leavingChars += text.length;
-    if (this.#leaving.length >= BATCH_FRAMES_MAX || this.#leavingChars >= BATCH_CHARS_MAX) this.#flush();
+    const isAlone = !text.startsWith("{") || text.length > BATCHED_CHARS_MAX;
+    if (isAlone || this.#leaving.length === BATCH_FRAMES_MAX) this.#flush();
+    if (isAlone) this.#socket?.send(text);
+    else if (this.#leaving.push(text) === 1) this.#around.ports.afterTurn(() => this.#flush());
   }
 
   hangUp(code?: number): void {
     this.#flush();
     this.#attempt += 1;
     const socket = this.#socket;
-    if (socket === undefined) return;
+    if (!socket) return;
     this.#socket = undefined;
     // Whatever it still says is not heard.
     socket.onopen = null;
@@ -101,11 +96,8 @@ export class SessionSocket {
 
   #flush(): void {
     const frames = this.#leaving;
-    const [first] = frames;
-    if (first === undefined) return;
     this.#leaving = [];
-    this.#leavingChars = 0;
-    this.#socket?.send(frames.length === 1 ? first : `[${frames.join(",")}]`);
+    if (frames.length > 0) this.#socket?.send(frames.length > 1 ? `[${frames.join(",")}]` : frames.join());
   }
 
   async #connect(attempt: number): Promise<void> {
@@ -119,7 +111,6 @@ export class SessionSocket {
       this.#socket = undefined;
       // Whoever asked is told that the connection is lost, and asks again on the next one.
       this.#leaving = [];
-      this.#leavingChars = 0;
       this.#around.fromSocket("closed", code);
     };
     // A close follows every error. Without a handler some implementations throw.

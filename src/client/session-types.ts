@@ -84,11 +84,8 @@ type Asking<Frame> = Frame extends unknown
   ? Omit<Frame, "id" | "timeout"> & { readonly timeout?: number | undefined }
   : never;
 
-/** How a wait ends that came to nothing: by which error, and by which frame it is taken back. */
-export interface Wait {
-  readonly over: "timeout" | "in_progress";
-  readonly cancel: "cancel" | "cancel_begin";
-}
+/** Of which code the error is when a wait came to nothing: an acquire's, or a begin's. */
+export type Over = "timeout" | "in_progress";
 
 /** A request without a final answer. */
 export interface Entry {
@@ -96,7 +93,7 @@ export interface Entry {
   readonly call: Call | undefined;
   readonly frame: Ask;
   /** What may be waited for. */
-  readonly wait: Wait | undefined;
+  readonly over: Over | undefined;
   /** The caller is told then that it failed. Infinity: only the server's word or the loss of the hold ends it. */
   readonly giveUpAt: number;
   /** Nested acquire, extend, release: the hold it is about. It fails when that is lost. */
@@ -122,7 +119,7 @@ export interface Held extends Granted {
   readonly id: string;
   /** The session that it was granted to. A kept lock outlives it. */
   readonly session: string | undefined;
-  readonly keep: boolean;
+  readonly keep?: boolean | undefined;
   readonly grant: Grant;
   /** The lease as asked last, ms. */
   ttl?: number | undefined;

@@ -5,6 +5,7 @@
 
 import { dispose } from "./dispose.ts";
 import type { SessionClient } from "./session-client.ts";
+import { onAbort } from "./signals.ts";
 import type { KeyState, Watch, Watched, WatchListener } from "./watch-types.ts";
 
 /** What is asked of the server. */
@@ -12,34 +13,22 @@ export type What = { readonly key: string } | { readonly prefix: string };
 
 export class KeyWatch implements Watch {
   readonly what: What;
+  states: ReadonlyMap<string, KeyState> = new Map();
+  isCurrent = false;
   /** Set with its end, when that was not wanted. */
   error: Error | undefined;
-  #states: ReadonlyMap<string, KeyState> = new Map();
-  #isCurrent = false;
   readonly #target = new EventTarget();
   readonly #over = new AbortController();
+  /** Aborts when the watch is closed. */
+  readonly over: AbortSignal = this.#over.signal;
 
   constructor(watched: Watched, signal: AbortSignal | undefined) {
     this.what = typeof watched === "string" ? { key: watched } : { prefix: watched.prefix };
-    if (signal?.aborted === true) this.close();
-    else signal?.addEventListener("abort", () => this.close(), { once: true });
-  }
-
-  get states(): ReadonlyMap<string, KeyState> {
-    return this.#states;
+    onAbort(signal, () => this.close());
   }
 
   get state(): KeyState | undefined {
-    return "key" in this.what ? this.#states.get(this.what.key) : undefined;
-  }
-
-  get isCurrent(): boolean {
-    return this.#isCurrent;
-  }
-
-  /** Aborts when the watch is closed. */
-  get over(): AbortSignal {
-    return this.#over.signal;
+    return "key" in this.what ? this.states.get(this.what.key) : undefined;
   }
 
   addEventListener(type: "change", listener: WatchListener): void {
@@ -72,7 +61,7 @@ export class KeyWatch implements Watch {
     if (this.over.aborted) return;
     this.error = error;
     this.#over.abort();
-    this.show(this.#states, false, []);
+    this.show(this.states, false, []);
   }
 
   [dispose](): void {
@@ -81,8 +70,8 @@ export class KeyWatch implements Watch {
 
   /** From now on it is so. `changed`: the keys that are not as they were. */
   show(states: ReadonlyMap<string, KeyState>, isCurrent: boolean, changed: readonly KeyState[]): void {
-    this.#states = states;
-    this.#isCurrent = isCurrent;
+    this.states = states;
+    this.isCurrent = isCurrent;
     this.#target.dispatchEvent(new CustomEvent("change", { detail: changed }));
   }
 }
