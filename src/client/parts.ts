@@ -20,7 +20,6 @@ export class Parts<Added extends Addition> {
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #sessions: Map<number, SessionClient<Added>>;
   readonly #spread: number;
-  #isClosed = false;
 
   constructor(first: SessionClient<Added>, spread: number, open: (part: number) => SessionClient<Added>) {
     this.#open = open;
@@ -56,7 +55,6 @@ export class Parts<Added extends Addition> {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     await Promise.all([...this.#sessions.values()].map((session) => session.closeOwn()));
   }
 
@@ -69,8 +67,6 @@ export class Parts<Added extends Addition> {
     if (known !== undefined) return known;
     const session = this.#open(part);
     this.#sessions.set(part, session);
-    // A part that is asked for after the end has its end too.
-    if (this.#isClosed) session.closeOwn().catch(() => undefined);
     return session;
   }
 }

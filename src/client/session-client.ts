@@ -54,7 +54,6 @@ export class SessionClient<Added extends Addition = Addition>
   readonly socket: SessionSocket;
   readonly #options: ConnectOptions;
   readonly #open: (part: number) => SessionClient<Added>;
-  readonly #isPart: boolean;
   readonly #machine: SessionMachine;
   /** The clock will be looked at then. */
   readonly #wakeAt: ReturnType<typeof waker>;
@@ -72,8 +71,8 @@ export class SessionClient<Added extends Addition = Addition>
   constructor(url: string, options: ConnectOptions, ports: Ports, plug?: Plug<Added>, part = 0) {
     const { auth, grace = 0, space = "", signal } = options;
     const onStatus = (): void => this.#changed();
-    this.#open = (other) => new SessionClient(url, { ...options, onStatus }, ports, plug, other);
-    this.#isPart = part > 0;
+    this.#open = (other) =>
+      new SessionClient(url, { ...options, onStatus, signal: this.#over.signal }, ports, plug, other);
     this.#options = options;
     this.ports = ports;
     this.now = awakeClock(ports);
@@ -81,7 +80,7 @@ export class SessionClient<Added extends Addition = Addition>
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space);
-    if (this.#isPart) address.searchParams.set("part", String(part));
+    if (part > 0) address.searchParams.set("part", String(part));
     this.socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, this, async () => {
       if (grace > 0) this.#machine.book.reconcile = (await import("./resume.ts")).reconcile;
       return typeof auth === "function" ? auth() : auth;
@@ -126,7 +125,7 @@ export class SessionClient<Added extends Addition = Addition>
       session.wait(
         signal,
         (call, book) => book.acquire(call, key, wanted),
-        (hold: Held) => new LockHandle(hold, session.#gripOn(hold)),
+        (hold: Held) => new LockHandle(hold, this.#gripOn(session, hold)),
       ),
     );
   }
@@ -161,7 +160,7 @@ export class SessionClient<Added extends Addition = Addition>
 
   async list(options: ListOptions = {}): Promise<KeyList> {
     const told = await this.request<ListFrame>({ t: "list", ...options });
-    return this.#isSpread ? (await this.#load()).list(options) : keyListOf(told);
+    return this.#machine.spread > 1 ? (await this.#load()).list(options) : keyListOf(told);
   }
 
   subscribe(listener: () => void): () => void {
@@ -194,14 +193,14 @@ export class SessionClient<Added extends Addition = Addition>
     return this.close();
   }
 
-  /** Before the first welcome nobody knows whether the space is spread: then the answer says where to ask. */
-  at<T>(key: string, ask: (session: SessionClient<Added>) => Promise<T>): Promise<T> {
-    const elsewhere = async (): Promise<T> => ask((await this.#load()).of(key));
-    if (this.#isSpread) return elsewhere();
-    return ask(this).catch((error: unknown) => {
-      if ((error as LatchkeyError | undefined)?.code === "misdirected" && this.#isSpread) return elsewhere();
-      throw error;
-    });
+  /** Asks the session that has the key. Of a space that is spread the first answer that says so brings the other sessions. */
+  async at<T>(key: string, ask: (session: SessionClient<Added>) => Promise<T>): Promise<T> {
+    try {
+      return await ask(this.#parts?.of(key) ?? this);
+    } catch (error) {
+      if ((error as Partial<LatchkeyError> | undefined)?.code !== "misdirected") throw error;
+      return ask((await this.#load()).of(key));
+    }
   }
 
   // Of this session alone.
@@ -271,23 +270,18 @@ export class SessionClient<Added extends Addition = Addition>
     await this.socket.closed;
   }
 
-  get #isSpread(): boolean {
-    return !this.#isPart && this.#machine.spread > 1;
-  }
-
   #askAt<Told extends Answer>(frame: Extract<Asked, { key: string }>): Promise<Told> {
     return this.at(frame.key, (session) => session.request(frame));
   }
 
   async #tellOf(watch: KeyWatch): Promise<void> {
-    await watch.follow(this.#isSpread ? (await this.#load()).watchedBy(watch.what) : [this]);
+    await watch.follow(this.#machine.spread > 1 ? (await this.#load()).watchedBy(watch.what) : [this]);
   }
 
   #load(): Promise<Parts<Added>> {
     this.#loading ??= import("./parts.ts").then(({ Parts }) => {
       const parts = new Parts(this, this.#machine.spread, this.#open);
       this.#parts = parts;
-      if (this.#closing !== undefined) parts.close().catch(() => undefined);
       return parts;
     });
     return this.#loading;
@@ -309,14 +303,14 @@ export class SessionClient<Added extends Addition = Addition>
   }
 
   /** For one handle of a lock. */
-  #gripOn(hold: Held): Grip {
+  #gripOn(session: SessionClient<Added>, hold: Held): Grip {
     const { key, token, grant } = hold;
     return {
       grant,
-      check: () => this.book(() => undefined),
-      extend: async (ttl) => extensionOf(await this.wait(undefined, (call, book) => book.extend(call, hold, ttl))),
-      release: () => this.wait(undefined, (call, book) => book.release(call, hold)),
-      handTo: (to) => this.request({ t: "hand_to", key, token, session: to }),
+      check: () => session.book(() => undefined),
+      extend: async (ttl) => extensionOf(await session.wait(undefined, (call, book) => book.extend(call, hold, ttl))),
+      release: () => session.wait(undefined, (call, book) => book.release(call, hold)),
+      handTo: (to) => session.request({ t: "hand_to", key, token, session: to }),
       watch: (signal) => this.watch(key, { signal }),
       onError: this.onError,
     };
