@@ -34,8 +34,8 @@ import type {
 } from "./locks.ts";
 import { reporter } from "./report.ts";
 import type { Auth } from "./session-socket.ts";
-import { extensionOf } from "./extension.ts";
-import { keyListOf, keyStatusOf, releaseOf } from "./told.ts";
+import { extensionOf, releaseOf } from "./answers.ts";
+import { keyListOf, keyStatusOf } from "./told.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
 export interface HttpOptions {

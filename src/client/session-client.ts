@@ -11,7 +11,6 @@ import { awakeClock, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
 import type { LatchkeyError } from "./errors.ts";
-import { extensionOf } from "./extension.ts";
 import { type Grip, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
@@ -31,7 +30,7 @@ import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket, type Surroundings } from "./session-socket.ts";
 import type { Answer, Call, ConnectionStatus, Entry, Held, World } from "./session-types.ts";
 import { onAbort } from "./signals.ts";
-import { keyListOf, releaseOf, statusOf } from "./told.ts";
+import { extensionOf, releaseOf } from "./answers.ts";
 import { addressOf } from "./url.ts";
 import { waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
@@ -155,11 +154,18 @@ export class SessionClient<Added extends Addition = Addition>
   }
 
   async status(key: string): Promise<KeyStatus> {
-    return statusOf(await this.#askAt<StatusFrame>({ t: "status", key }));
+    const [told, { statusOf }] = await Promise.all([
+      this.#askAt<StatusFrame>({ t: "status", key }),
+      import("./told.ts"),
+    ]);
+    return statusOf(told);
   }
 
   async list(options: ListOptions = {}): Promise<KeyList> {
-    const told = await this.request<ListFrame>({ t: "list", ...options });
+    const [told, { keyListOf }] = await Promise.all([
+      this.request<ListFrame>({ t: "list", ...options }),
+      import("./told.ts"),
+    ]);
     return this.#machine.spread > 1 ? (await this.#load()).list(options) : keyListOf(told);
   }
 

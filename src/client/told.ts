@@ -1,7 +1,10 @@
-/** What a server tells, as the wire says it, made into what the client's interface promises. */
+/**
+ * What a server tells of keys, as the wire says it, made into what the client's interface promises. A session's client loads it when the
+ * first key is looked at.
+ */
 
 import type { HolderTold, KeyTold, StatusFrame } from "../protocol/server-frames.ts";
-import type { Holder, KeyList, KeyStatus, ReleaseResult } from "./locks.ts";
+import type { Holder, KeyList, KeyStatus } from "./locks.ts";
 
 /** All but the holders is in the client's words already. */
 export function keyStatusOf({ holders, ...told }: KeyTold): KeyStatus {
@@ -15,10 +18,6 @@ export function statusOf({ t: _t, id: _id, ...told }: StatusFrame): KeyStatus {
 
 export function keyListOf({ keys, next }: { readonly keys: readonly KeyTold[]; readonly next?: string }): KeyList {
   return { keys: keys.map(keyStatusOf), ...(next !== undefined && { next }) };
-}
-
-export function releaseOf({ depth, already }: { readonly depth?: number; readonly already?: boolean }): ReleaseResult {
-  return { depth: depth ?? 0, already: already === true };
 }
 
 /** HTTP says null where the session is the lease. */

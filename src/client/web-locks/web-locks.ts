@@ -1,10 +1,10 @@
 /** `client.locks`: the LockManager of the Web Locks standard over the locks of the space. */
 
 import { asyncDispose } from "../dispose.ts";
-import type { Lock, Locks, Waiting } from "../locks.ts";
+import type { KeyList, Lock, Locks } from "../locks.ts";
 import { onAbort } from "../signals.ts";
 import { type Wish, wishOf } from "./arguments.ts";
-import type { LatchLocks, WebLock, WebLockEntry } from "./types.ts";
+import type { LatchLocks, WebLock } from "./types.ts";
 
 /** Keys that are asked about at a time: with all who may be told to wait for them they make a message of a decent size. */
 const PAGE_COUNT = 100;
@@ -21,19 +21,9 @@ export function webLocks(source: Pick<Locks, "acquire" | "tryAcquire" | "list">)
     },
 
     async query() {
-      const held: WebLockEntry[] = [];
-      const pending: WebLockEntry[] = [];
-      let after: string | undefined;
-      do {
-        const { keys, next } = await source.list({ after, count: PAGE_COUNT, queue: true });
-        for (const { key: name, holders, queue = [] } of keys) {
-          const entryOf = ({ mode, session: clientId = "" }: Waiting): WebLockEntry => ({ name, mode, clientId });
-          held.push(...holders.map(entryOf));
-          pending.push(...queue.map(entryOf));
-        }
-        after = next;
-      } while (after !== undefined);
-      return { held, pending };
+      const page = (after?: string): Promise<KeyList> => source.list({ after, count: PAGE_COUNT, queue: true });
+      const [first, { snapshotOf }] = await Promise.all([page(), import("./snapshot.ts")]);
+      return snapshotOf(first, page);
     },
   } as LatchLocks;
 }
