@@ -76,7 +76,7 @@ export class ClaimBook {
 
   /** By raw token, or without one. */
   request(call: Call, frame: Asked, over?: Over): Entry {
-    return this.ask(call, frame, this.byToken((frame as { readonly token?: string }).token), over);
+    return this.ask(call, frame, "token" in frame ? this.byToken(frame.token) : undefined, over);
   }
 
   /** Takes a request back, if it has no answer. A claim leaves the queue; a grant that is on its way will find nobody. */
@@ -159,7 +159,7 @@ export class ClaimBook {
     return undefined;
   }
 
-  byToken(token: string | undefined): Held | undefined {
+  byToken(token: string): Held | undefined {
     return this.find((held) => held.token === token);
   }
 

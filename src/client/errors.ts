@@ -87,8 +87,7 @@ export class SessionClosedError extends LatchkeyError {
   declare readonly closeCode: number | undefined;
 
   constructor(closeCode?: number, detail: string = "") {
-    const message = closeCode === undefined ? "closed" : `closed by the server: ${closeCode} ${detail}`;
-    super("session_closed", message, { closeCode });
+    super("session_closed", closeCode ? `closed by the server: ${closeCode} ${detail}` : "closed", { closeCode });
   }
 }
 

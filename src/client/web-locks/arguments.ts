@@ -31,9 +31,9 @@ export function wishOf(args: readonly unknown[]): Wish {
   const steal = Boolean(options.steal);
   const callback = last as Wish["callback"];
   demand(typeof callback === "function", "the callback must be a function");
-  if (name.startsWith("-") || (steal && mode === "shared") || +steal + +ifAvailable + +(signal !== undefined) > 1) {
-    const rules = 'no name that starts with "-", no shared steal, and one of steal, ifAvailable, signal';
-    throw new DOMException(`a request has ${rules}`, "NotSupportedError");
+  const isAtOdds = (steal && mode === "shared") || [steal, ifAvailable, signal].filter(Boolean).length > 1;
+  if (name.startsWith("-") || isAtOdds) {
+    throw new DOMException('a name that starts with "-", or options that exclude each other', "NotSupportedError");
   }
   signal?.throwIfAborted();
   return { name, mode, ifAvailable, steal, signal, callback };

@@ -25,7 +25,7 @@ export function webLocks(source: Pick<Locks, "acquire" | "tryAcquire" | "list">)
       const [first, { snapshotOf }] = await Promise.all([page(), import("./snapshot.ts")]);
       return snapshotOf(first, page);
     },
-  } as LatchLocks;
+  };
 }
 
 /** Settles as the callback does once the lock is let go, or as soon as the lock is lost: then the callback goes on alone. */
@@ -46,6 +46,5 @@ async function runUnder(lock: Lock, callback: Wish["callback"]): Promise<unknown
 
 /** By the standard's name for it. Not every runtime's DOMException takes a cause. */
 function lossOf({ reason }: AbortSignal): DOMException {
-  const error = new DOMException((reason as Error).message, "AbortError");
-  return Object.defineProperty(error, "cause", { value: reason, configurable: true, writable: true });
+  return Object.assign(new DOMException((reason as Error).message, "AbortError"), { cause: reason as unknown });
 }
