@@ -33,7 +33,7 @@ import { onAbort } from "./signals.ts";
 import { extensionOf, releaseOf } from "./answers.ts";
 import { addressOf } from "./url.ts";
 import { waker } from "./waker.ts";
-import { KeyWatch } from "./watch.ts";
+import { KeyWatch, type What } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
 import type { WatchAsk, Watches, WatchesLink, WatchTold } from "./watches.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
@@ -51,6 +51,8 @@ export class SessionClient<Added extends Addition = Addition>
   readonly now: () => number;
   readonly onError: OnError;
   readonly socket: SessionSocket;
+  /** Made with the first watch. */
+  watches: Watches | undefined;
   readonly #options: ConnectOptions;
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #machine: SessionMachine;
@@ -62,7 +64,6 @@ export class SessionClient<Added extends Addition = Addition>
   #settleReady!: (error: Error | undefined) => void;
   #told: ConnectionStatus = "connecting";
   #closing: Promise<void> | undefined;
-  #watches: Watches | undefined;
   #parts: Parts<Added> | undefined;
   #loading: Promise<Parts<Added>> | undefined;
 
@@ -177,11 +178,7 @@ export class SessionClient<Added extends Addition = Addition>
 
   watch(watched: Watched, { signal }: WatchOptions = {}): Watch {
     const watch = new KeyWatch(watched, signal);
-    // Only then it is known whether the space is spread.
-    this.ready.then(
-      () => this.#tellOf(watch).catch((error: Error) => watch.close(error)),
-      () => watch.close(),
-    );
+    import("./watching.ts").then(({ follow }) => follow(watch, this)).catch((error: Error) => watch.close(error));
     return watch;
   }
 
@@ -207,6 +204,11 @@ export class SessionClient<Added extends Addition = Addition>
       if ((error as Partial<LatchkeyError> | undefined)?.code !== "misdirected") throw error;
       return ask((await this.#load()).of(key));
     }
+  }
+
+  /** The sessions that tell of what is watched. */
+  async telling(what: What): Promise<readonly SessionClient<Added>[]> {
+    return this.#machine.spread > 1 ? (await this.#load()).watchedBy(what) : [this];
   }
 
   // Of this session alone.
@@ -241,12 +243,6 @@ export class SessionClient<Added extends Addition = Addition>
     return this.#step(({ book }) => use(book));
   }
 
-  /** The watches of the session, which are made with the first. */
-  watches(make: (link: WatchesLink) => Watches): Watches {
-    this.#watches ??= make(this);
-    return this.#watches;
-  }
-
   /** About a watch. Nothing comes of it without a connection. */
   tell(frame: WatchAsk): void {
     this.#step((machine) => machine.watch(frame));
@@ -260,7 +256,7 @@ export class SessionClient<Added extends Addition = Addition>
   // What the machine tells.
 
   changed(status: ConnectionStatus, error?: LatchkeyError): void {
-    this.#watches?.connection(status);
+    this.watches?.connection(status);
     // The first one is `connected` or `closed`; later ones settle nothing.
     this.#settleReady(error);
     if (status === "closed") this.#over.abort();
@@ -268,7 +264,7 @@ export class SessionClient<Added extends Addition = Addition>
   }
 
   watched(told: WatchTold): void {
-    this.#watches?.received(told);
+    this.watches?.received(told);
   }
 
   async closeOwn(): Promise<void> {
@@ -278,10 +274,6 @@ export class SessionClient<Added extends Addition = Addition>
 
   #askAt<Told extends Answer>(frame: Extract<Asked, { key: string }>): Promise<Told> {
     return this.at(frame.key, (session) => session.request(frame));
-  }
-
-  async #tellOf(watch: KeyWatch): Promise<void> {
-    await watch.follow(this.#machine.spread > 1 ? (await this.#load()).watchedBy(watch.what) : [this]);
   }
 
   #load(): Promise<Parts<Added>> {

@@ -4,7 +4,6 @@
  */
 
 import { dispose } from "./dispose.ts";
-import type { SessionClient } from "./session-client.ts";
 import { onAbort } from "./signals.ts";
 import type { KeyState, Watch, Watched, WatchListener } from "./watch-types.ts";
 
@@ -49,12 +48,6 @@ export class KeyWatch implements Watch {
   async *[Symbol.asyncIterator](): AsyncIterator<KeyState, undefined> {
     const { latest } = await import("./watching.ts");
     yield* latest(this);
-  }
-
-  /** The sessions tell of it from now on. */
-  async follow(sessions: Iterable<Pick<SessionClient, "watches">>): Promise<void> {
-    const { join } = await import("./watching.ts");
-    join(this, sessions);
   }
 
   close(error?: Error): void {

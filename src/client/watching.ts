@@ -2,19 +2,26 @@
 
 import type { StateFrame } from "../protocol/watch-told.ts";
 import type { SessionClient } from "./session-client.ts";
+import { onAbort } from "./signals.ts";
 import { keyStateOf, type Self } from "./told-state.ts";
 import type { KeyWatch } from "./watch.ts";
 import type { KeyState, WatchListener } from "./watch-types.ts";
 import { Watches } from "./watches.ts";
 
-/** The sessions tell the watch of its keys, until it is closed. */
-export function join(watch: KeyWatch, sessions: Iterable<Pick<SessionClient, "watches">>): void {
+/** The sessions of the client tell the watch of its keys, until it is closed. */
+export async function follow(watch: KeyWatch, client: Pick<SessionClient, "ready" | "telling">): Promise<void> {
+  try {
+    // Only then it is known whether the space is spread.
+    await client.ready;
+  } catch {
+    return watch.close();
+  }
+  const sessions = await client.telling(watch.what);
   if (watch.over.aborted) return;
   const view = new View(watch);
   for (const session of sessions) {
-    const stop = session.watches((link) => new Watches(link)).start(view);
-    if (watch.over.aborted) stop();
-    else watch.over.addEventListener("abort", stop, { once: true });
+    session.watches ??= new Watches(session);
+    onAbort(watch.over, session.watches.start(view));
   }
 }
 
