@@ -11,7 +11,6 @@ import { type By, errorOf, type LatchkeyError, LockLostError, type LossReason, t
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
 import { Grant } from "./lock.ts";
-import type { Reconcile } from "./resume.ts";
 import type { Ask, Call, Entry, Held, Over, Wanted } from "./session-types.ts";
 
 /** How long a request without a timeout of its own may be without an answer, ms. */
@@ -27,8 +26,6 @@ export class ClaimBook {
   dueAt: number = NEVER;
   /** Set while frames can be sent. */
   session: string | undefined;
-  /** Set before the first resume; see `resume.ts`. */
-  reconcile: Reconcile | undefined;
   readonly entries = new Map<string, Entry>();
   readonly holds = new Map<string, Held>();
   readonly heartbeat: Heartbeat;
@@ -105,10 +102,8 @@ export class ClaimBook {
     }
   }
 
-  /** From now on frames can be sent. `claims`: the server's snapshot after a resume, which was asked for at `helloAt`. */
-  connected(session: string, helloAt: number, claims: readonly ClaimTold[] | undefined): void {
-    this.session = session;
-    if (claims) this.reconcile?.(this, claims, helloAt);
+  /** Sends what waited for a connection. */
+  connected(): void {
     for (const entry of this.entries.values()) {
       // What an earlier connection was to wait for is nothing to this one.
       entry.sendAt = 0;

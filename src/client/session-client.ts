@@ -82,7 +82,7 @@ export class SessionClient<Added extends Addition = Addition>
     address.searchParams.set("space", space);
     if (part > 0) address.searchParams.set("part", String(part));
     this.socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, this, async () => {
-      if (grace > 0) this.#machine.book.reconcile = (await import("./resume.ts")).reconcile;
+      if (grace > 0) this.#machine.resume = await import("./resume.ts");
       return typeof auth === "function" ? auth() : auth;
     });
     this.added = plug?.(this);

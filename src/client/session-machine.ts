@@ -8,7 +8,6 @@ import {
   CLOSE_INTERNAL,
   CLOSE_NORMAL,
   CLOSE_OVERLOADED,
-  CLOSE_SESSION_ENDED,
   CLOSE_TOO_MANY,
   FATAL_CLOSE_CODES,
 } from "../protocol/close.ts";
@@ -23,6 +22,7 @@ import { ClaimBook } from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import type * as Resume from "./resume.ts";
 import { type ConnectionStatus, type SessionSettings, WATCH_MARK, type World } from "./session-types.ts";
 import type { WatchAsk, WatchTold } from "./watches.ts";
 
@@ -40,6 +40,8 @@ const LATER_CODES: ReadonlySet<number | undefined> = new Set([CLOSE_OVERLOADED, 
 export class SessionMachine {
   /** What is asked and held. */
   readonly book: ClaimBook;
+  /** Must be set before a session with a grace connects. */
+  resume: typeof Resume | undefined;
   /** Over how many parts the keys of the space are spread, as told by the last welcome. */
   spread = 1;
   readonly #world: World;
@@ -134,7 +136,6 @@ export class SessionMachine {
   /** The socket is closed, or could not be opened. */
   closed(code: number | undefined): void {
     if (this.#state === "idle" || this.#state === "closed") return;
-    if (this.#state === "open") this.#heartbeat.closed(this.book.now);
     this.#down(code);
   }
 
@@ -241,15 +242,17 @@ export class SessionMachine {
 
   #welcomed(welcome: Welcome): void {
     if (this.#state !== "greeting") return;
-    const { session, resumed, claims = [], deadline, grace, spread = 1 } = welcome;
-    if (this.#session !== undefined && !resumed) this.book.sessionEnded();
+    const { session, resumed, claims, deadline, spread = 1 } = welcome;
+    if (!resumed) this.book.sessionEnded();
     this.#session = welcome;
     this.spread = spread;
     this.#openedAt = this.book.now;
     this.#believedUntil = NEVER;
-    this.#heartbeat.welcomed(this.#helloAt, deadline, grace);
+    this.#heartbeat.welcomed(this.#helloAt, deadline);
     this.#enter("open", NEVER);
-    this.book.connected(session, this.#helloAt, resumed ? claims : undefined);
+    this.book.session = session;
+    if (resumed) this.resume?.reconcile(this.book, this.#helloAt, claims);
+    this.book.connected();
   }
 
   /** The connection is lost, or could not be made. */
@@ -259,17 +262,15 @@ export class SessionMachine {
       return this.#end(new SessionClosedError(code, this.#complaint));
     }
     const { now } = this.book;
-    const isOver = code === CLOSE_SESSION_ENDED;
-    const isRefused = isOver && this.#state === "greeting" && this.#session !== undefined;
-    if (this.#state === "open" && now - (this.#openedAt ?? now) >= (this.#reconnect.minUptimeMs ?? MIN_UPTIME_MS))
-      this.#failures = 0;
-    if (this.#session === undefined || isOver || this.#heartbeat.graceMs === 0) this.#sessionEnded();
+    const wasOpen = this.#state === "open";
+    if (wasOpen && now - (this.#openedAt ?? now) >= (this.#reconnect.minUptimeMs ?? MIN_UPTIME_MS)) this.#failures = 0;
+    const suspension = this.resume?.suspensionOf(this.book, this.#session, code, wasOpen);
+    if (suspension?.believedUntil === undefined) this.#sessionEnded();
     else {
-      this.#believedUntil = this.#heartbeat.suspendedUntil;
+      this.#believedUntil = suspension.believedUntil;
       this.book.suspended();
     }
-    // A refused resume costs no waiting: the next hello is another one.
-    this.#enter("idle", now + (isRefused ? 0 : this.#delayMs(code)));
+    this.#enter("idle", now + (suspension?.delayMs ?? this.#delayMs(code)));
   }
 
   #delayMs(code: number | undefined): number {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import * as resume from "../../src/client/resume.ts";
 import { SessionMachine } from "../../src/client/session-machine.ts";
 import type { Answer, Call, Held } from "../../src/client/session-types.ts";
 import type { Welcome } from "../../src/protocol/server-frames.ts";
@@ -27,6 +28,7 @@ function machineOf(grace = 0) {
       onError: (error, { where }) => outputs.push({ kind: "trouble", error, where }),
     },
   );
+  if (grace > 0) machine.resume = resume;
   const out = (): Output[] => {
     const taken = outputs;
     outputs = [];
