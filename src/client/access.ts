@@ -1,7 +1,7 @@
 /** Asks whoever holds a key for it. What a claim asks stands with it here too, since it is forgotten with a session and asked anew. */
 
 import type { SessionLink } from "./addition.ts";
-import type { ClaimBook } from "./claim-book.ts";
+import { ask, type ClaimBook } from "./claim-book.ts";
 import { RefusedError } from "./errors.ts";
 import type { Call, Entry } from "./session-types.ts";
 
@@ -37,5 +37,5 @@ function sendAsk(book: ClaimBook, call: Call | undefined, claim: Entry, asks: As
     },
     ...(asks ?? { withdraw: true }),
   } as const;
-  return book.ask(call, frame);
+  return ask(book, call, frame);
 }

@@ -5,7 +5,22 @@
  */
 
 import type { Granted, LostFrame, RefusedFrame, ServerFrame } from "../protocol/server-frames.ts";
-import type { ClaimBook } from "./claim-book.ts";
+import {
+  byToken,
+  type ClaimBook,
+  fail,
+  finish,
+  grant,
+  isBusy,
+  letGo,
+  lose,
+  postpone,
+  refuse,
+  remove,
+  renew,
+  repeat,
+  setLease,
+} from "./claim-book.ts";
 import { NEVER } from "./clock.ts";
 import { LockLostError, type LossReason } from "./errors.ts";
 import { leaseUntil } from "./lease.ts";
@@ -34,19 +49,19 @@ function answered(book: ClaimBook, frame: Exclude<ClaimFrame, Granted | LostFram
     entry.queued = true;
     return;
   }
-  if (frame.t === "timeout" || frame.t === "cancelled") return book.refuse(entry, { code: frame.t });
+  if (frame.t === "timeout" || frame.t === "cancelled") return refuse(book, entry, { code: frame.t });
   if (frame.t === "refused") return refused(book, frame, entry);
   // All others are what was asked for.
-  book.remove(entry);
+  remove(book, entry);
   call?.resolve(frame as Answer);
   if (!hold) return;
   if (frame.t === "extended") {
     hold.ttl = frame.ttl;
-    book.setLease(hold, leaseUntil(entry.sentAt ?? book.now, frame.expires_in));
+    setLease(book, hold, leaseUntil(entry.sentAt ?? book.now, frame.expires_in));
   } else if (frame.t === "released") {
     if (entry.frame.t === "hand_to") hold.open -= 1;
-    if (frame.depth === 0) book.lose(hold, "released");
-    else book.finish(hold);
+    if (frame.depth === 0) lose(book, hold, "released");
+    else finish(book, hold);
   }
 }
 
@@ -57,37 +72,37 @@ function granted(book: ClaimBook, frame: Granted, entry: Entry | undefined): voi
     // What was acked before this frame came was heard before it was sent.
     const until = leaseUntil(Math.max(entry.sentAt ?? book.now, book.heartbeat.heardAt), expiresInMs);
     const isProven = !entry.queued || until - book.now >= (expiresInMs ?? 0) / 2;
-    if (entry.queued && expiresInMs !== undefined) book.repeat(entry);
+    if (entry.queued && expiresInMs !== undefined) repeat(book, entry);
     // If not, the answer to that decides.
-    if (isProven) book.hold(entry, frame, until);
+    if (isProven) grant(book, entry, frame, until);
   } else if (!hold) {
     // Not wanted any more. It may be a nested acquire's.
-    book.letGo(undefined, frame, book.byToken(token));
-  } else if (!book.isBusy(hold)) {
-    book.setLease(hold, Math.max(hold.leaseUntil, leaseUntil(hold.askedAt, expiresInMs)));
+    letGo(book, undefined, frame, byToken(book, token));
+  } else if (!isBusy(book, hold)) {
+    setLease(book, hold, Math.max(hold.leaseUntil, leaseUntil(hold.askedAt, expiresInMs)));
   }
 }
 
 function lost(book: ClaimBook, { id, key, reason: told, by }: LostFrame, entry: Entry | undefined): void {
   const reason = told as LossReason;
   const hold = book.holds.get(id) ?? entry?.hold;
-  if (hold) book.lose(hold, reason, by);
+  if (hold) lose(book, hold, reason, by);
   else if (!entry) return;
-  else if (entry.frame.t !== "acquire") book.fail(entry, new LockLostError(key, reason, by));
-  else if (reason === "revoked") book.refuse(entry, { code: reason });
+  else if (entry.frame.t !== "acquire") fail(book, entry, new LockLostError(key, reason, by));
+  else if (reason === "revoked") refuse(book, entry, { code: reason });
   // When the whole session goes, the acquire queues anew in the next one anyway.
-  else if (reason !== "dropped") book.renew(entry);
+  else if (reason !== "dropped") renew(book, entry);
 }
 
 function refused(book: ClaimBook, frame: RefusedFrame, entry: Entry): void {
   const { hold, frame: asked, leaseBefore = NEVER } = entry;
   if (frame.retryable && (MUST_ARRIVE.has(asked.t) || frame.code === "draining")) {
     // Nobody could have the key if a release were dropped here, and work that is done would be done again.
-    book.postpone(entry, frame.retry_after_ms ?? RESEND_MS);
+    postpone(book, entry, frame.retry_after_ms ?? RESEND_MS);
   } else if (hold && frame.code === "unknown_token") {
-    book.lose(hold, "unknown");
+    lose(book, hold, "unknown");
   } else {
-    if (hold && asked.t === "extend") book.setLease(hold, leaseBefore);
-    book.refuse(entry, frame);
+    if (hold && asked.t === "extend") setLease(book, hold, leaseBefore);
+    refuse(book, entry, frame);
   }
 }

@@ -10,7 +10,8 @@
 
 import { CLOSE_SESSION_ENDED } from "../protocol/close.ts";
 import type { ClaimTold, Welcome } from "../protocol/server-frames.ts";
-import type { ClaimBook } from "./claim-book.ts";
+import { cancel, type ClaimBook, grant, lose, refuse, renew, setLease } from "./claim-book.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import type { LossReason } from "./errors.ts";
 import { leaseUntil, marginMs } from "./lease.ts";
 
@@ -24,7 +25,8 @@ export interface Suspension {
 
 /** `session`: as it was welcomed, if it was. `wasOpen`: the connection, not only asked for. */
 export function suspensionOf(
-  { now, heartbeat }: ClaimBook,
+  now: number,
+  heartbeat: Heartbeat,
   session: Welcome | undefined,
   code: number | undefined,
   wasOpen: boolean,
@@ -46,9 +48,9 @@ export function reconcile(book: ClaimBook, helloAt: number, claims: readonly Cla
     told.delete(hold.id);
     if (hold.session !== book.session) continue;
     if (claim?.state === "holding") {
-      book.setLease(hold, leaseUntil(helloAt, claim.expires_in));
+      setLease(book, hold, leaseUntil(helloAt, claim.expires_in));
     } else if (hold.open > 0) {
-      book.lose(hold, (claim?.outcome as LossReason | undefined) ?? "unknown");
+      lose(book, hold, (claim?.outcome as LossReason | undefined) ?? "unknown");
     }
     // Else its last release is sent again, and the answer says how it ended.
   }
@@ -56,14 +58,14 @@ export function reconcile(book: ClaimBook, helloAt: number, claims: readonly Cla
     const claim = told.get(entry.id);
     told.delete(entry.id);
     if (claim?.state === "waiting") entry.queued = true;
-    else if (claim?.state === "holding") book.hold(entry, claim, leaseUntil(helloAt, claim.expires_in));
-    else if (claim?.outcome === "timed_out") book.refuse(entry, { code: "timeout" });
-    else if (claim?.outcome === "revoked") book.refuse(entry, { code: "revoked" });
-    else if (claim !== undefined) book.renew(entry);
+    else if (claim?.state === "holding") grant(book, entry, claim, leaseUntil(helloAt, claim.expires_in));
+    else if (claim?.outcome === "timed_out") refuse(book, entry, { code: "timeout" });
+    else if (claim?.outcome === "revoked") refuse(book, entry, { code: "revoked" });
+    else if (claim !== undefined) renew(book, entry);
     else if (entry.frame.t === "begin" && entry.sentAt !== undefined) book.added?.askAgain(book, entry, helloAt);
     else entry.sentAt = undefined;
   }
   for (const claim of told.values()) {
-    if (claim.state !== "gone") book.cancel(claim.id, "timeout");
+    if (claim.state !== "gone") cancel(book, claim.id, "timeout");
   }
 }

@@ -6,6 +6,7 @@
 
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { Addition, Asked, Plug, SessionLink } from "./addition.ts";
+import { askAcquire, askExtend, askOther, askRelease, giveUp } from "./claim-asks.ts";
 import type { ClaimBook } from "./claim-book.ts";
 import { awakeClock, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
@@ -124,7 +125,7 @@ export class SessionClient<Added extends Addition = Addition>
     return this.at(key, (session) =>
       session.wait(
         signal,
-        (call, book) => book.acquire(call, key, wanted),
+        (call, book) => askAcquire(book, call, key, wanted),
         (hold: Held) => new LockHandle(hold, this.#gripOn(session, hold)),
       ),
     );
@@ -215,7 +216,7 @@ export class SessionClient<Added extends Addition = Addition>
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
   request<Told extends Answer>(frame: Asked): Promise<Told> {
-    return this.wait(undefined, (call, book) => book.request(call, frame));
+    return this.wait(undefined, (call, book) => askOther(book, call, frame));
   }
 
   /** Asks for something, and withdraws it when the signal aborts. `give`: from what was told, before anything else is heard. */
@@ -226,7 +227,7 @@ export class SessionClient<Added extends Addition = Addition>
   ): Promise<Given> {
     signal?.throwIfAborted();
     let entry: Entry;
-    const stop = (): void => this.book((book) => book.giveUp(entry, signal?.reason as Error));
+    const stop = (): void => this.book((book) => giveUp(book, entry, signal?.reason as Error));
     try {
       return await new Promise((resolve, reject) => {
         entry = this.book((book) => ask({ resolve: (told) => resolve(give(told as never)), reject }, book));
@@ -306,8 +307,9 @@ export class SessionClient<Added extends Addition = Addition>
     return {
       grant,
       check: () => session.book(() => undefined),
-      extend: async (ttl) => extensionOf(await session.wait(undefined, (call, book) => book.extend(call, hold, ttl))),
-      release: () => session.wait(undefined, (call, book) => book.release(call, hold)),
+      extend: async (ttl) =>
+        extensionOf(await session.wait(undefined, (call, book) => askExtend(book, call, hold, ttl))),
+      release: () => session.wait(undefined, (call, book) => askRelease(book, call, hold)),
       handTo: (to) => session.request({ t: "hand_to", key, token, session: to }),
       watch: (signal) => this.watch(key, { signal }),
       onError: this.onError,

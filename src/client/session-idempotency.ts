@@ -12,6 +12,7 @@ import type { Addition, SessionLink } from "./addition.ts";
 import { Attempts } from "./attempts.ts";
 import { askAgain, begunBy } from "./begins.ts";
 import type { ClaimFrame } from "./claim-answers.ts";
+import { askOther } from "./claim-asks.ts";
 import type { ClaimBook } from "./claim-book.ts";
 import { UnavailableError } from "./errors.ts";
 import type { AttemptExtension, BeginOptions, Begun, IdempotencyCalls, Replay } from "./idempotency-calls.ts";
@@ -44,7 +45,7 @@ export class SessionIdempotency implements IdempotencyCalls, Addition {
     const frame = { t: "begin", key, ...asked } as const;
     const begun = await this.#link.wait(
       signal,
-      (call, book) => book.request(call, frame, "in_progress"),
+      (call, book) => askOther(book, call, frame, "in_progress"),
       (told: StartTold | ReplayFrame) => {
         if (told.t === "replay") return told;
         // At once: what ends it may come with the same message.

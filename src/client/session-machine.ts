@@ -18,7 +18,8 @@ import { ACK, PING, PONG } from "../protocol/server-frames.ts";
 import type { Addition } from "./addition.ts";
 import { backoffMs, laterMs } from "./backoff.ts";
 import { received } from "./claim-answers.ts";
-import { ClaimBook } from "./claim-book.ts";
+import type { ClaimBook } from "./claim-book.ts";
+import { closeBook, endSession, loseAll, sendAll, serveDue, suspend } from "./claim-session.ts";
 import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -69,12 +70,19 @@ export class SessionMachine {
     this.#settings = settings;
     this.#reconnect = settings.reconnect ?? {};
     this.#world = world;
-    this.book = new ClaimBook(
-      this.#heartbeat,
-      (act) => this.#acts.push(act),
-      (text) => this.#sendText(text),
+    this.book = {
+      now: 0,
+      dueAt: NEVER,
+      session: undefined,
+      closed: undefined,
+      serial: 0,
+      entries: new Map(),
+      holds: new Map(),
+      heartbeat: this.#heartbeat,
       added,
-    );
+      later: (act) => this.#acts.push(act),
+      send: (text) => this.#sendText(text),
+    };
   }
 
   /** One input, after what is over by the clock; then the world does what comes of it, which may be the cause of another step. */
@@ -142,7 +150,7 @@ export class SessionMachine {
   /** For good. What is held is let go, what waits is refused. */
   close(): void {
     if (this.#state === "closed") return;
-    this.book.loseAll("closed", true);
+    loseAll(this.book, "closed", true);
     this.#sayBye();
     this.#end(new SessionClosedError());
   }
@@ -185,7 +193,7 @@ export class SessionMachine {
     const { now } = this.book;
     if (now >= this.#believedUntil) {
       this.#believedUntil = NEVER;
-      this.book.loseAll("dropped");
+      loseAll(this.book, "dropped");
     }
     if (now >= this.#dueAt) {
       if (this.#state === "idle") {
@@ -194,7 +202,7 @@ export class SessionMachine {
       } else if (this.#state === "open" && now < this.#heartbeat.deadAt && this.#heartbeat.isLate(now)) this.#probe();
       else this.#giveUp();
     }
-    this.book.serve();
+    serveDue(this.book);
   }
 
   /** An ack that nobody was asked for costs the server nothing, and is evidence like any other. */
@@ -243,7 +251,7 @@ export class SessionMachine {
   #welcomed(welcome: Welcome): void {
     if (this.#state !== "greeting") return;
     const { session, resumed, claims, deadline, spread = 1 } = welcome;
-    if (!resumed) this.book.sessionEnded();
+    if (!resumed) endSession(this.book);
     this.#session = welcome;
     this.spread = spread;
     this.#openedAt = this.book.now;
@@ -252,23 +260,23 @@ export class SessionMachine {
     this.#enter("open", NEVER);
     this.book.session = session;
     if (resumed) this.resume?.reconcile(this.book, this.#helloAt, claims);
-    this.book.connected();
+    sendAll(this.book);
   }
 
   /** The connection is lost, or could not be made. */
   #down(code: number | undefined): void {
     if (FATAL_CLOSE_CODES.has(code as number)) {
-      this.book.loseAll("dropped", true);
+      loseAll(this.book, "dropped", true);
       return this.#end(new SessionClosedError(code, this.#complaint));
     }
     const { now } = this.book;
     const wasOpen = this.#state === "open";
     if (wasOpen && now - (this.#openedAt ?? now) >= (this.#reconnect.minUptimeMs ?? MIN_UPTIME_MS)) this.#failures = 0;
-    const suspension = this.resume?.suspensionOf(this.book, this.#session, code, wasOpen);
+    const suspension = this.resume?.suspensionOf(now, this.#heartbeat, this.#session, code, wasOpen);
     if (suspension?.believedUntil === undefined) this.#sessionEnded();
     else {
       this.#believedUntil = suspension.believedUntil;
-      this.book.suspended();
+      suspend(this.book);
     }
     this.#enter("idle", now + (suspension?.delayMs ?? this.#delayMs(code)));
   }
@@ -287,13 +295,13 @@ export class SessionMachine {
   #sessionEnded(error?: LatchkeyError): void {
     this.#session = undefined;
     this.#believedUntil = NEVER;
-    this.book.sessionEnded(error);
+    endSession(this.book, error);
   }
 
   #end(error: SessionClosedError): void {
     this.#session = undefined;
     this.#believedUntil = NEVER;
-    this.book.close(error);
+    closeBook(this.book, error);
     this.#enter("closed", NEVER, error);
   }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { backoffMs, laterMs } from "../../src/client/backoff.ts";
-import { ClaimBook } from "../../src/client/claim-book.ts";
 import { awakeClock, pause } from "../../src/client/clock.ts";
 import { Heartbeat } from "../../src/client/heartbeat.ts";
 import { leaseUntil, marginMs } from "../../src/client/lease.ts";
@@ -97,14 +96,7 @@ describe("the heartbeat", () => {
   };
   /** Until when a session with a grace is believed whose connection closes at `now`. */
   const believedUntil = (heartbeat: Heartbeat, now: number, grace: number, deadline = 15_000): number | undefined => {
-    const book = new ClaimBook(
-      heartbeat,
-      () => undefined,
-      () => undefined,
-      undefined,
-    );
-    book.now = now;
-    return suspensionOf(book, welcome({ grace, deadline }), 1006, true).believedUntil;
+    return suspensionOf(now, heartbeat, welcome({ grace, deadline }), 1006, true).believedUntil;
   };
 
   test("before the first ack, life counts from the time that hello was sent", () => {

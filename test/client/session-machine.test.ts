@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { askAcquire, askOther } from "../../src/client/claim-asks.ts";
 import * as resume from "../../src/client/resume.ts";
 import { SessionMachine } from "../../src/client/session-machine.ts";
-import type { Answer, Call, Held } from "../../src/client/session-types.ts";
+import type { Answer, Call, Held, Wanted } from "../../src/client/session-types.ts";
 import type { Welcome } from "../../src/protocol/server-frames.ts";
 import { claimOf, grantOf, welcome } from "./support/scripted-server.ts";
 
@@ -50,9 +51,10 @@ function machineOf(grace = 0) {
   const received = (text: string, now: number): void => machine.step(now, () => machine.received(text));
   const closed = (code: number, now: number): void => machine.step(now, () => machine.closed(code));
   const close = (now: number): void => machine.step(now, () => machine.close());
-  const acquire = (now: number, wanted: Parameters<typeof machine.book.acquire>[2] = {}): string =>
-    machine.step(now, ({ book }) => book.acquire(call, "a", wanted).id);
-  const ask = (now: number): unknown => machine.step(now, ({ book }) => book.request(call, { t: "status", key: "b" }));
+  const acquire = (now: number, wanted: Wanted = {}): string =>
+    machine.step(now, ({ book }) => askAcquire(book, call, "a", wanted).id);
+  const ask = (now: number): unknown =>
+    machine.step(now, ({ book }) => askOther(book, call, { t: "status", key: "b" }));
   const connect = (now: number, members: Partial<Welcome> = {}): void => {
     tick(now);
     opened(now);
