@@ -1,5 +1,5 @@
 import { NEVER } from "./clock.ts";
-import { marginMs } from "./lease.ts";
+import { leaseUntil } from "./lease.ts";
 
 /** How long the proof that a connection lives may take, ms. */
 const PROBE_MS = 3_000;
@@ -22,13 +22,14 @@ const LATE_MS = 500;
 export class Heartbeat {
   /** The send time of the last frame that the server is known to have heard. */
   heardAt = 0;
-  #deadlineMs = 0;
+  /** Undefined: there is no heartbeat. */
+  #deadlineMs: number | undefined;
   #pongsAt: number[] = [];
   /** When the connection was asked last to prove itself. */
   #probedAt = 0;
 
   get deadAt(): number {
-    return this.#deadlineMs === 0 ? NEVER : this.heardAt + this.#deadlineMs - marginMs(this.#deadlineMs);
+    return leaseUntil(this.heardAt, this.#deadlineMs);
   }
 
   /** When a connection that was probed is dead, unless something that was sent since is acked. */
@@ -43,7 +44,7 @@ export class Heartbeat {
 
   welcomed(helloAt: number, deadlineMs: number): void {
     this.heardAt = helloAt;
-    this.#deadlineMs = deadlineMs;
+    this.#deadlineMs = deadlineMs || undefined;
   }
 
   get #isProven(): boolean {
@@ -52,7 +53,7 @@ export class Heartbeat {
 
   /** A pong is sent as a probe. False: nothing has to be sent, because the last probe is under way, or because there is no heartbeat. */
   probed(now: number): boolean {
-    if (this.#deadlineMs === 0 || (!this.#isProven && now < this.provenBy)) return false;
+    if (!this.#deadlineMs || (!this.#isProven && now < this.provenBy)) return false;
     this.#probedAt = now;
     return true;
   }

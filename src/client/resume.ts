@@ -13,7 +13,7 @@ import type { ClaimTold, Welcome } from "../protocol/server-frames.ts";
 import { cancel, type ClaimBook, grant, lose, refuse, renew, setLease } from "./claim-book.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { LossReason } from "./errors.ts";
-import { leaseUntil, marginMs } from "./lease.ts";
+import { leaseUntil } from "./lease.ts";
 
 /** What comes of a loss of the connection. */
 export interface Suspension {
@@ -37,7 +37,7 @@ export function suspensionOf(
   if (session.grace === 0) return {};
   // Without a heartbeat both ends learn of a close at once.
   if (wasOpen && session.deadline === 0) heartbeat.heardAt = now;
-  return { believedUntil: heartbeat.heardAt + session.grace - marginMs(session.grace) };
+  return { believedUntil: leaseUntil(heartbeat.heardAt, session.grace) };
 }
 
 /** After a resume, which was asked for at `helloAt`: what the server says against what is remembered here. */

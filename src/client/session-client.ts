@@ -4,6 +4,7 @@
  * its first welcome, and a key of another part gets a session there; see `parts.ts`.
  */
 
+import { SUBPROTOCOL } from "../protocol/limits.ts";
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
 import type { Addition, Asked, Plug, SessionLink } from "./addition.ts";
 import { askAcquire, askExtend, askOther, askRelease, giveUp } from "./claim-asks.ts";
@@ -82,10 +83,12 @@ export class SessionClient<Added extends Addition = Addition>
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space);
     if (part > 0) address.searchParams.set("part", String(part));
-    this.socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, this, async () => {
+    const credential = async (): Promise<string | undefined> => {
       if (grace > 0) this.#machine.resume = await import("./resume.ts");
       return typeof auth === "function" ? auth() : auth;
-    });
+    };
+    const Socket = options.WebSocket ?? WebSocket;
+    this.socket = new SessionSocket(this, credential, () => new Socket(address.href, [SUBPROTOCOL]));
     this.added = plug?.(this);
     this.#machine = new SessionMachine(options, this, this.added);
     this.#wakeAt = waker(ports, this.now, (isLate) => this.#step((machine) => isLate && machine.wake()));

@@ -1,6 +1,6 @@
 /** The socket of a session: one at a time, and whatever an older one still says is not heard. */
 
-import { BATCH_FRAMES_MAX, SUBPROTOCOL } from "../protocol/limits.ts";
+import { BATCH_FRAMES_MAX } from "../protocol/limits.ts";
 import type { Ports } from "./clock.ts";
 import type { OnError } from "./locks.ts";
 
@@ -36,8 +36,7 @@ const BATCHED_CHARS_MAX = 2_048;
 export class SessionSocket {
   /** Resolves when the socket that was hung up on last is closed, or has had its time for that. */
   closed: Promise<void> = Promise.resolve();
-  readonly #url: string;
-  readonly #WebSocket: WebSocketConstructor;
+  readonly #make: () => WebSocketLike;
   readonly #around: Surroundings;
   readonly #credential: () => Promise<string | undefined>;
   #socket: WebSocketLike | undefined;
@@ -45,15 +44,9 @@ export class SessionSocket {
   /** Frames that leave together at the end of the turn: a release and the next acquire cost one message. */
   #leaving: string[] = [];
 
-  /** `credential`: called for each attempt. */
-  constructor(
-    url: string,
-    WebSocket: WebSocketConstructor,
-    around: Surroundings,
-    credential: () => Promise<string | undefined>,
-  ) {
-    this.#url = url;
-    this.#WebSocket = WebSocket;
+  /** Both are called for each attempt: first what gets the credential, then what opens the socket. */
+  constructor(around: Surroundings, credential: () => Promise<string | undefined>, make: () => WebSocketLike) {
+    this.#make = make;
     this.#around = around;
     this.#credential = credential;
   }
@@ -103,7 +96,7 @@ export class SessionSocket {
   async #connect(attempt: number): Promise<void> {
     const credential = await this.#credential();
     if (attempt !== this.#attempt) return;
-    const socket = new this.#WebSocket(this.#url, [SUBPROTOCOL]);
+    const socket = this.#make();
     this.#socket = socket;
     socket.onopen = () => this.#around.fromSocket("opened", credential);
     socket.onmessage = ({ data }: { readonly data: unknown }) => this.#around.fromSocket("received", String(data));
