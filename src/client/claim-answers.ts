@@ -78,7 +78,7 @@ function granted(book: ClaimBook, frame: Granted, entry: Entry | undefined): voi
   } else if (!hold) {
     // Not wanted any more. It may be a nested acquire's.
     letGo(book, undefined, frame, byToken(book, token));
-  } else if (!isBusy(book, hold)) {
+  } else if (!isBusy(hold)) {
     setLease(book, hold, Math.max(hold.leaseUntil, leaseUntil(hold.askedAt, expiresInMs)));
   }
 }

@@ -175,7 +175,9 @@ export function setLease(book: ClaimBook, hold: Held, until: number): void {
 export function lose(book: ClaimBook, hold: Held, reason: LossReason, by?: By): void {
   if (!book.holds.delete(hold.id)) return;
   // An error costs more than all the rest of a release, and after most of them nobody wants to know.
-  const loss = (hold.loss = () => new LockLostError(hold.key, reason, by));
+  let error: LockLostError | undefined;
+  const loss = (): LockLostError => (error ??= new LockLostError(hold.key, reason, by));
+  hold.loss = loss;
   if (hold.open > 0) book.later(() => hold.grant.lose(loss()));
   for (const entry of hold.entries) {
     book.entries.delete(entry.id);
@@ -184,7 +186,7 @@ export function lose(book: ClaimBook, hold: Held, reason: LossReason, by?: By): 
 }
 
 /** Whether an extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
-export function isBusy(book: ClaimBook, hold: Held): boolean {
+export function isBusy(hold: Held): boolean {
   for (const entry of hold.entries) {
     if (entry.frame.t !== "acquire" && isSent(entry)) return true;
   }
@@ -196,7 +198,7 @@ export function sendDue(book: ClaimBook, entry: Entry): void {
   const { frame, hold, id } = entry;
   if (!book.session || isSent(entry) || !isDue(book, entry.sendAt)) return;
   if (hold && frame.t !== "acquire") {
-    if (isBusy(book, hold)) return;
+    if (isBusy(hold)) return;
     if (frame.t === "extend") {
       // It may shorten the lease, as soon as it arrives.
       entry.leaseBefore = hold.leaseUntil;
@@ -205,7 +207,12 @@ export function sendDue(book: ClaimBook, entry: Entry): void {
   }
   const left = Math.max(1, Math.ceil(entry.giveUpAt - book.now));
   const timeout = left === NEVER ? undefined : frame.timeout && left;
-  sendText(book, entry, JSON.stringify({ ...frame, id, timeout }));
+  try {
+    sendText(book, entry, JSON.stringify({ ...frame, id, timeout }));
+  } catch (error) {
+    // What the caller gave is no JSON. It must not come up again, in the midst of something else.
+    fail(book, entry, error as Error);
+  }
   entry.afterSend?.();
 }
 
