@@ -37,7 +37,7 @@ export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
 export function received(book: ClaimBook, frame: ClaimFrame): void {
   const entry = book.entries.get(frame.id);
-  if (book.added?.received(book, frame, entry)) return;
+  if (book.added?.received(book, frame, entry) || book.watches?.received(book, frame)) return;
   if (frame.t === "granted") granted(book, frame, entry);
   else if (frame.t === "lost") lost(book, frame, entry);
   else if (entry) answered(book, frame, entry);

@@ -11,6 +11,7 @@ import { type By, errorOf, type LatchkeyError, LockLostError, type LossReason, t
 import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
 import { Grant } from "./lock.ts";
+import type { Watches } from "./watches.ts";
 import type { Ask, Call, Entry, Held, Over, Wanted } from "./session-types.ts";
 
 /** How long a request without a timeout of its own may be without an answer, ms. */
@@ -35,6 +36,8 @@ export interface ClaimBook {
   readonly holds: Map<string, Held>;
   readonly heartbeat: Heartbeat;
   readonly added: Addition | undefined;
+  /** Made with the first watch. */
+  watches: Watches | undefined;
   /** Done when the step is over. */
   later(act: () => void): void;
   /** When the step is over. */

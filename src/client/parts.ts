@@ -11,7 +11,7 @@ import type { KeyList, ListOptions } from "./locks.ts";
 import type { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
 import { keyListOf } from "./told.ts";
-import type { What } from "./watch.ts";
+import type { Watched } from "./watch-types.ts";
 
 /** From the best to the worst: the client is as well off as its worst session. */
 const STATUSES: readonly ConnectionStatus[] = ["connected", "connecting", "reconnecting", "closed"];
@@ -37,8 +37,8 @@ export class Parts<Added extends Addition> {
   }
 
   /** Those that tell of it. */
-  watchedBy(what: What): readonly SessionClient<Added>[] {
-    return "key" in what ? [this.of(what.key)] : this.#all();
+  telling(watched: Watched): readonly SessionClient<Added>[] {
+    return typeof watched === "string" ? [this.of(watched)] : this.#all();
   }
 
   /** The pages of all parts make one: the first of all of them are the first of the space. */

@@ -35,9 +35,9 @@ import { onAbort } from "./signals.ts";
 import { extensionOf, releaseOf } from "./answers.ts";
 import { addressOf } from "./url.ts";
 import { waker } from "./waker.ts";
-import { KeyWatch, type What } from "./watch.ts";
+import { KeyWatch } from "./watch.ts";
 import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
-import type { WatchAsk, Watches, WatchesLink, WatchTold } from "./watches.ts";
+import type { WatchesLink } from "./watches.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
 import { webLocks } from "./web-locks/web-locks.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
@@ -53,8 +53,6 @@ export class SessionClient<Added extends Addition = Addition>
   readonly now: () => number;
   readonly onError: OnError;
   readonly socket: SessionSocket;
-  /** Made with the first watch. */
-  watches: Watches | undefined;
   readonly #options: ConnectOptions;
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #machine: SessionMachine;
@@ -211,8 +209,8 @@ export class SessionClient<Added extends Addition = Addition>
   }
 
   /** The sessions that tell of what is watched. */
-  async telling(what: What): Promise<readonly SessionClient<Added>[]> {
-    return this.#machine.spread > 1 ? (await this.#load()).watchedBy(what) : [this];
+  async telling(watched: Watched): Promise<readonly SessionClient<Added>[]> {
+    return this.#machine.spread > 1 ? (await this.#load()).telling(watched) : [this];
   }
 
   // Of this session alone.
@@ -247,11 +245,6 @@ export class SessionClient<Added extends Addition = Addition>
     return this.#step(({ book }) => use(book));
   }
 
-  /** About a watch. Nothing comes of it without a connection. */
-  tell(frame: WatchAsk): void {
-    this.#step((machine) => machine.watch(frame));
-  }
-
   /** What the socket tells. */
   fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void {
     this.#step((machine) => machine[event](told as never));
@@ -260,15 +253,11 @@ export class SessionClient<Added extends Addition = Addition>
   // What the machine tells.
 
   changed(status: ConnectionStatus, error?: LatchkeyError): void {
-    this.watches?.connection(status);
+    this.#machine.book.watches?.connection(status);
     // The first one is `connected` or `closed`; later ones settle nothing.
     this.#settleReady(error);
     if (status === "closed") this.#over.abort();
     queueMicrotask(() => this.#changed());
-  }
-
-  watched(told: WatchTold): void {
-    this.watches?.received(told);
   }
 
   async closeOwn(): Promise<void> {

@@ -24,8 +24,7 @@ import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type * as Resume from "./resume.ts";
-import { type ConnectionStatus, type SessionSettings, WATCH_MARK, type World } from "./session-types.ts";
-import type { WatchAsk, WatchTold } from "./watches.ts";
+import type { ConnectionStatus, SessionSettings, World } from "./session-types.ts";
 
 /** A connection counts as a success after this long, ms: one that opens and closes at once is a failure. */
 const MIN_UPTIME_MS = 5_000;
@@ -80,6 +79,7 @@ export class SessionMachine {
       holds: new Map(),
       heartbeat: this.#heartbeat,
       added,
+      watches: undefined,
       later: (act) => this.#acts.push(act),
       send: (text) => this.#sendText(text),
     };
@@ -172,11 +172,6 @@ export class SessionMachine {
     this.start();
   }
 
-  /** About a watch. Without a connection nothing is sent: the next one asks anew. */
-  watch(frame: WatchAsk): void {
-    if (this.#state === "open") this.#send(frame);
-  }
-
   // How it works.
 
   get #isGreeted(): boolean {
@@ -243,8 +238,7 @@ export class SessionMachine {
       this.#complaint = frame.detail;
       this.#trouble(errorOf(frame, ""));
     } else if (this.#state === "open" && typeof frame.id === "string") {
-      if (frame.id.startsWith(WATCH_MARK)) this.#acts.push(() => this.#world.watched(frame as WatchTold));
-      else received(this.book, frame);
+      received(this.book, frame);
     }
   }
 

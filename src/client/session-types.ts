@@ -15,13 +15,9 @@ import type { ConnectOptions } from "./connect.ts";
 import type { LatchkeyError, LockLostError } from "./errors.ts";
 import type { Grant, Granted } from "./lock.ts";
 import type { AcquireOptions, OnError } from "./locks.ts";
-import type { WatchTold } from "./watches.ts";
 
 /** What a session is to be like. */
 export type SessionSettings = Pick<ConnectOptions, "space" | "grace" | "meta" | "user" | "requeue" | "reconnect">;
-
-/** The ids of watches begin so, and no claim's does. */
-export const WATCH_MARK = "~";
 
 /** `connecting` until the first welcome, `connected`, `reconnecting` after a loss, `closed` for good. */
 export type ConnectionStatus = "connecting" | "connected" | "reconnecting" | "closed";
@@ -38,7 +34,6 @@ export interface World {
   };
   /** `error`: why it is closed. */
   changed(status: ConnectionStatus, error?: LatchkeyError): void;
-  watched(told: WatchTold): void;
   /** Nobody asked, but somebody should know. */
   readonly onError: OnError;
 }

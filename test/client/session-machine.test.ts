@@ -25,7 +25,6 @@ function machineOf(grace = 0) {
         hangUp: (code) => outputs.push({ kind: "disconnect", code }),
       },
       changed: (status, error) => outputs.push({ kind: "status", status, error }),
-      watched: (told) => outputs.push({ kind: "watched", told }),
       onError: (error, { where }) => outputs.push({ kind: "trouble", error, where }),
     },
   );
