@@ -5,7 +5,7 @@ import { asyncDispose } from "./dispose.ts";
 import { type LatchkeyError, LockLostError, type Loss } from "./errors.ts";
 import type { Extension, Lock, Mode, OnError } from "./locks.ts";
 import { onAbort } from "./signals.ts";
-import type { Watch } from "./watch-types.ts";
+import type { KeyWatch } from "./watch.ts";
 
 export type Granted = Pick<Lock, "key" | "mode" | "token" | "fence">;
 
@@ -48,7 +48,7 @@ export interface Grip {
   /** When it rejects with anything but a loss, the lock is kept. */
   handTo(session: string): Promise<unknown>;
   /** Watches the key, until the signal aborts. */
-  watch(signal: AbortSignal): Watch;
+  watch(signal: AbortSignal): KeyWatch;
   readonly onError: OnError;
 }
 
@@ -61,8 +61,8 @@ export class LockHandle implements Lock {
   #released: Promise<void> | undefined;
   /** A hand-over on its way. */
   #handed: Promise<void> | undefined;
-  #watch: Watch | undefined;
-  #contended: EventTarget | undefined;
+  /** Of the key, made when somebody asks for it. What others want is told as its events. */
+  #watch: KeyWatch | undefined;
 
   constructor({ key, mode, token, fence }: Granted, grip: Grip) {
     this.key = key;
@@ -100,12 +100,12 @@ export class LockHandle implements Lock {
   }
 
   addEventListener(type: "contended", listener: ContendedListener): void {
-    this.#contended ??= this.#contention();
-    this.#contended.addEventListener(type, listener as EventListener);
+    this.#watch ??= this.#contention();
+    this.#watch.target.addEventListener(type, listener as EventListener);
   }
 
   removeEventListener(type: "contended", listener: ContendedListener): void {
-    this.#contended?.removeEventListener(type, listener as EventListener);
+    this.#watch?.target.removeEventListener(type, listener as EventListener);
   }
 
   /** Never throws: an error here would hide the one of the work. A loss has been told by `signal` already. */
@@ -143,15 +143,13 @@ export class LockHandle implements Lock {
     throw new LockLostError(this.key, "released");
   }
 
-  #contention(): EventTarget {
+  #contention(): KeyWatch {
     const watch = this.#grip.watch(this.#released === undefined ? this.signal : AbortSignal.abort());
-    const target = new EventTarget();
-    this.#watch = watch;
     import("./contention.ts").then(
-      ({ tellOf }) => tellOf(watch, target),
+      ({ tellOf }) => tellOf(watch),
       (error: unknown) => this.#grip.onError(error, { where: "watch" }),
     );
-    return target;
+    return watch;
   }
 }
 

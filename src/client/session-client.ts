@@ -36,7 +36,7 @@ import { extensionOf, releaseOf } from "./answers.ts";
 import { addressOf } from "./url.ts";
 import { waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
-import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
+import type { Watched, WatchOptions } from "./watch-types.ts";
 import type { WatchesLink } from "./watches.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
 import { webLocks } from "./web-locks/web-locks.ts";
@@ -178,7 +178,7 @@ export class SessionClient<Added extends Addition = Addition>
     return () => this.#listeners.delete(call);
   }
 
-  watch(watched: Watched, { signal }: WatchOptions = {}): Watch {
+  watch(watched: Watched, { signal }: WatchOptions = {}): KeyWatch {
     const watch = new KeyWatch(watched, signal);
     import("./watching.ts").then(({ follow }) => follow(watch, this)).catch((error: Error) => watch.close(error));
     return watch;
