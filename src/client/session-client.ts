@@ -98,10 +98,7 @@ export class SessionClient<Added extends Addition = Addition>
     onAbort(signal, () => this.close().catch(() => undefined));
     this.#step((machine) => machine.start());
     if (ports.page !== undefined && options.pageLife !== "off") {
-      followPage(ports.page, this.#over.signal, {
-        leave: () => this.#step((machine) => machine.leave()),
-        wake: () => this.#step((machine) => machine.wake()),
-      });
+      followPage(ports.page, this.#over.signal, (meaning) => this.#step((machine) => machine[meaning]()));
     }
   }
 
