@@ -162,11 +162,11 @@ export class SessionClient<Added extends Addition = Addition>
   }
 
   async list(options: ListOptions = {}): Promise<KeyList> {
-    const [told, { keyListOf }] = await Promise.all([
+    const [told, { listOf }] = await Promise.all([
       this.request<ListFrame>({ t: "list", ...options }),
       import("./told.ts"),
     ]);
-    return this.#machine.spread > 1 ? (await this.#load()).list(options) : keyListOf(told);
+    return listOf(this, options, told);
   }
 
   subscribe(listener: () => void): () => void {
@@ -201,13 +201,22 @@ export class SessionClient<Added extends Addition = Addition>
       return await ask(this.#parts?.of(key) ?? this);
     } catch (error) {
       if ((error as Partial<LatchkeyError> | undefined)?.code !== "misdirected") throw error;
-      return ask((await this.#load()).of(key));
+      return ask((await this.loadParts()).of(key));
     }
   }
 
-  /** The sessions that tell of what is watched. */
-  async telling(watched: Watched): Promise<readonly SessionClient<Added>[]> {
-    return this.#machine.spread > 1 ? (await this.#load()).telling(watched) : [this];
+  /** Over how many parts the keys of the space are spread, as far as it is known. */
+  get spread(): number {
+    return this.#machine.spread;
+  }
+
+  /** The sessions of a space that is spread. */
+  loadParts(): Promise<Parts<Added>> {
+    this.#loading ??= import("./parts.ts").then(({ Parts }) => {
+      this.#parts = new Parts(this, this.spread, this.#open);
+      return this.#parts;
+    });
+    return this.#loading;
   }
 
   // Of this session alone.
@@ -264,15 +273,6 @@ export class SessionClient<Added extends Addition = Addition>
 
   #askAt<Told extends Answer>(frame: Extract<Asked, { key: string }>): Promise<Told> {
     return this.at(frame.key, (session) => session.request(frame));
-  }
-
-  #load(): Promise<Parts<Added>> {
-    this.#loading ??= import("./parts.ts").then(({ Parts }) => {
-      const parts = new Parts(this, this.#machine.spread, this.#open);
-      this.#parts = parts;
-      return parts;
-    });
-    return this.#loading;
   }
 
   #changed(): void {

@@ -9,14 +9,14 @@ import type { KeyState, WatchListener } from "./watch-types.ts";
 import { Watches } from "./watches.ts";
 
 /** The sessions of the client tell the watch of its keys, until it is closed. */
-export async function follow(watch: KeyWatch, client: Pick<SessionClient, "ready" | "telling">): Promise<void> {
+export async function follow(watch: KeyWatch, client: SessionClient): Promise<void> {
   try {
     // Only then it is known whether the space is spread.
     await client.ready;
   } catch {
     return watch.close();
   }
-  const sessions = await client.telling(watch.watched);
+  const sessions = client.spread > 1 ? (await client.loadParts()).telling(watch.watched) : [client];
   if (watch.over.aborted) return;
   const view = new View(watch);
   for (const session of sessions) {
