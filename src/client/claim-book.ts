@@ -27,9 +27,9 @@ export interface ClaimBook {
   /** Nothing is over by the clock before this. */
   dueAt: number;
   /** Set while frames can be sent. */
-  session: string | undefined;
+  session?: string | undefined;
   /** Set when nothing will be answered any more. */
-  closed: LatchkeyError | undefined;
+  closed?: LatchkeyError;
   /** Of the latest request. */
   serial: number;
   readonly entries: Map<string, Entry>;
@@ -37,7 +37,7 @@ export interface ClaimBook {
   readonly heartbeat: Heartbeat;
   readonly added: Addition | undefined;
   /** Made with the first watch. */
-  watches: Watches | undefined;
+  watches?: Watches;
   /** Done when the step is over. */
   later(act: () => void): void;
   /** When the step is over. */

@@ -72,14 +72,11 @@ export class SessionMachine {
     this.book = {
       now: 0,
       dueAt: NEVER,
-      session: undefined,
-      closed: undefined,
       serial: 0,
       entries: new Map(),
       holds: new Map(),
       heartbeat: this.#heartbeat,
       added,
-      watches: undefined,
       later: (act) => this.#acts.push(act),
       send: (text) => this.#sendText(text),
     };
