@@ -158,7 +158,7 @@ export class SessionMachine {
     const away = new UnavailableError("away", "the page went away");
     this.#sessionEnded(this.#settings.requeue === true ? undefined : away);
     this.#sayBye();
-    this.#enter("idle", NEVER);
+    this.#enter("idle");
   }
 
   /** Something may have changed unseen: whatever is over is lost by now, and the connection is made, or has to prove itself. */
@@ -189,7 +189,7 @@ export class SessionMachine {
     }
     if (now >= this.#dueAt) {
       if (this.#state === "idle") {
-        this.#enter("connecting", now + (this.#reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS));
+        this.#enter("connecting", now + (this.#reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS), this.#believedUntil);
         this.#acts.push(() => this.#world.socket.open());
       } else if (this.#state === "open" && now < this.#heartbeat.deadAt && this.#heartbeat.isLate(now)) this.#probe();
       else this.#giveUp();
@@ -246,9 +246,8 @@ export class SessionMachine {
     this.#session = welcome;
     this.spread = spread;
     this.#openedAt = this.book.now;
-    this.#believedUntil = NEVER;
     this.#heartbeat.welcomed(this.#helloAt, deadline);
-    this.#enter("open", NEVER);
+    this.#enter("open");
     this.book.session = session;
     if (resumed) this.resume?.reconcile(this.book, this.#helloAt, claims);
     sendAll(this.book);
@@ -264,12 +263,9 @@ export class SessionMachine {
     const wasOpen = this.#state === "open";
     if (wasOpen && now - (this.#openedAt ?? now) >= (this.#reconnect.minUptimeMs ?? MIN_UPTIME_MS)) this.#failures = 0;
     const suspension = this.resume?.suspensionOf(now, this.#heartbeat, this.#session, code, wasOpen);
-    if (suspension?.believedUntil === undefined) this.#sessionEnded();
-    else {
-      this.#believedUntil = suspension.believedUntil;
-      suspend(this.book);
-    }
-    this.#enter("idle", now + (suspension?.delayMs ?? this.#delayMs(code)));
+    if (suspension?.believedUntil) suspend(this.book);
+    else this.#sessionEnded();
+    this.#enter("idle", now + (suspension?.delayMs ?? this.#delayMs(code)), suspension?.believedUntil);
   }
 
   #delayMs(code: number | undefined): number {
@@ -285,21 +281,20 @@ export class SessionMachine {
 
   #sessionEnded(error?: LatchkeyError): void {
     this.#session = undefined;
-    this.#believedUntil = NEVER;
     endSession(this.book, error);
   }
 
   #end(error: SessionClosedError): void {
     this.#session = undefined;
-    this.#believedUntil = NEVER;
     closeBook(this.book, error);
-    this.#enter("closed", NEVER, error);
+    this.#enter("closed", NEVER, NEVER, error);
   }
 
-  #enter(state: State, until: number, error?: LatchkeyError): void {
+  #enter(state: State, until: number = NEVER, believedUntil: number = NEVER, error?: LatchkeyError): void {
     const before = this.status;
     this.#state = state;
     this.#stateUntil = until;
+    this.#believedUntil = believedUntil;
     const { status } = this;
     if (status !== before) this.#acts.push(() => this.#world.changed(status, error));
   }
