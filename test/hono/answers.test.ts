@@ -62,6 +62,23 @@ test("a stream is replayed whole", async () => {
   expect(await bytesOf(second)).toEqual(Uint8Array.of(...EVERY_BYTE, ...EVERY_BYTE));
 });
 
+test("a stream may be of text, of buffers and of views of them, as runtimes take them", async () => {
+  const parts = (): unknown[] => [
+    "é",
+    Uint8Array.of(1, 2).buffer,
+    new Uint16Array(Uint8Array.of(9, 3, 4, 9).buffer, 0, 2),
+    new DataView(Uint8Array.of(9, 5, 6).buffer, 1),
+  ];
+  const bytes = [0xc3, 0xa9, 1, 2, 9, 3, 4, 9, 5, 6];
+  const { first, second } = await answered(() => new Response(ReadableStream.from(parts()) as ReadableStream));
+  for (const each of [first, second]) expect([...(await bytesOf(each))]).toEqual(bytes);
+
+  const long = "x".repeat(RESULT_BYTES_MAX);
+  const over = await answered(() => new Response(ReadableStream.from([long, ...parts()]) as ReadableStream));
+  expect([...(await bytesOf(over.first)).subarray(long.length)]).toEqual(bytes);
+  expect(over.second.status).toBe(409);
+});
+
 test("a redirect keeps its place to go to", async () => {
   const { second } = await answered(
     () => new Response(null, { status: 303, headers: { location: "/bookings/7?a=b" } }),
@@ -130,16 +147,26 @@ test("headers that are too large to keep are not kept", async () => {
   expect(await second.json()).toMatchObject({ code: "answer_not_kept" });
 });
 
-test("a stream that breaks is no answer: the next one carries it out", async () => {
+test.each<[string, () => Response | undefined, string]>([
+  [
+    "a stream that breaks",
+    () => new Response(new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) })),
+    "broken",
+  ],
+  [
+    "a stream of no bytes",
+    () => new Response(ReadableStream.from([{}]) as ReadableStream),
+    "a body must be a stream of bytes",
+  ],
+  ["nothing", () => undefined, "not finalized"],
+])("%s is no answer: the next one carries it out", async (_what, answer, error) => {
   const calls = new CallsInMemory();
   const app = new Hono();
-  app.onError((error, c) => c.text(error.message, 500));
+  app.onError(({ message }, c) => c.text(message, 500));
   app.use(idempotency({ calls, principal: () => "" }));
-  app.post("/", () => {
-    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) });
-    return new Response(broken);
-  });
-  const answer = await app.request("/", { method: "POST", headers: { "Idempotency-Key": "k" } });
-  expect([answer.status, await answer.text()]).toEqual([500, "broken"]);
+  // As a handler in JavaScript may: its type forbids to answer nothing.
+  app.post("/", () => answer() as Response);
+  const refused = await app.request("/", { method: "POST", headers: { "Idempotency-Key": "k" } });
+  expect([refused.status, await refused.text()]).toEqual([500, expect.stringContaining(error)]);
   expect(calls.records.size).toBe(0);
 });
