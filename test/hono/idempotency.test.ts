@@ -512,6 +512,23 @@ describe("settings", () => {
     expect([...elsewhere.records]).toMatchObject([['mine/["team","k"]', { fingerprint: "/pay 7" }]]);
   });
 
+  test("whoever mounts it twice on one path has it once", async () => {
+    const calls = new CallsInMemory();
+    const again = idempotency({ calls, principal: () => "" });
+    await new World(paid, { calls }, again).sends(1, {}, {});
+    expect(calls.onlyKey).toBe('http/["","k"]');
+  });
+
+  test("a principal that is no string is the app's own mistake: nobody gets another's answer by it", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    for (const nobody of [undefined, null, 7]) {
+      const world = new World(paid, { principal: () => nobody as unknown as string });
+      const [refused] = await world.sends(0, {});
+      expect([refused!.status, world.calls.records.size]).toEqual([500, 0]);
+    }
+    vi.restoreAllMocks();
+  });
+
   test("Set-Cookie cannot be replayed", () => {
     expect(() => new World(paid, { headers: ["Location", "set-cookie"] })).toThrow(RangeError);
   });
