@@ -111,6 +111,23 @@ test("cookies and what belongs to the moment go to the first caller alone", asyn
   expect(new TextDecoder().decode(stored)).not.toContain("secret");
 });
 
+test("what belongs to the answer comes back with it", async () => {
+  const headers = {
+    "cache-control": "no-cache",
+    "content-disposition": 'attachment; filename="a.gz"',
+    "content-encoding": "gzip",
+    "content-language": "de",
+    "content-location": "/a.gz",
+    "content-type": "text/plain",
+    etag: '"v1"',
+    "last-modified": "Mon, 30 Nov 2026 12:00:00 GMT",
+    link: '</b>; rel="next", </c>; rel="last"',
+    location: "/a",
+  };
+  const { second } = await answered(() => new Response("a", { headers }));
+  expect(Object.fromEntries(second.headers)).toEqual({ ...headers, "idempotent-replayed": "true" });
+});
+
 test("which headers come back can be chosen", async () => {
   const { second } = await answered(() => new Response("a", { headers: { "x-mine": "1", etag: '"v"' } }), {
     headers: ["X-Mine"],

@@ -261,7 +261,11 @@ describe("the request's body", () => {
         Promise.resolve(
           world.app.request("/pay", {
             method: "POST",
-            headers: { "Idempotency-Key": "k", "content-type": "text/plain" },
+            headers: {
+              "Idempotency-Key": "k",
+              "content-type": "text/plain",
+              ...(typeof body === "string" && { "content-length": String(body.length) }),
+            },
             body,
             ...(typeof body !== "string" && { duplex: "half" }),
           }),
@@ -459,12 +463,13 @@ describe("when it cannot be kept", () => {
 
 describe("settings", () => {
   test("go to the server as they are, and a lease is extended while the handler runs", async () => {
-    const world = new World(paid, { ttl: 1000, lease: 200 });
+    const world = new World(paid, { ttl: 1000, lease: 200, timeout: 300 });
     await world.send();
     const { options } = world.calls.records.get(world.calls.onlyKey)!;
     expect(options).toMatchObject({
       ttl: 1000,
       lease: 200,
+      timeout: 300,
       renew: true,
       fingerprint: expect.stringMatching(/^[\w-]{43}$/),
     });
