@@ -95,6 +95,7 @@ const paid: Handler = (c) => c.json({ paid: true }, 201);
 
 async function problemOf(response: Response): Promise<Record<string, unknown>> {
   expect(response.headers.get("content-type")).toBe("application/problem+json");
+  expect(response.headers.get("cache-control")).toBe("no-store");
   const body = (await response.json()) as Record<string, unknown>;
   expect(body["status"]).toBe(response.status);
   return body;
@@ -402,6 +403,16 @@ describe("when it cannot be kept", () => {
     await world.sends(1, {}, {});
     expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();
+  });
+
+  test("an answer that arrives nowhere, of an attempt that is lost by then, is not given", async () => {
+    const world = new World((c) => {
+      world.calls.trouble.set("complete", new UnavailableError("unavailable", "down"));
+      if (world.ran === 1) world.calls.lose(world.calls.onlyKey);
+      return paid(c);
+    });
+    expect(await problemOf(await world.send())).toMatchObject({ status: 503, code: "attempt_lost" });
+    expect(world.errors).toEqual([]);
   });
 
   test("an answer that the store refuses does not block the key", async () => {
