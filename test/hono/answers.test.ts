@@ -157,6 +157,17 @@ test("a long stream reaches its caller whole, and its repeat is not carried out 
   expect(await second.json()).toMatchObject({ code: "answer_not_kept" });
 });
 
+test("a caller that leaves in the middle of a long stream ends the stream", async () => {
+  const left = Promise.withResolvers<unknown>();
+  const part = new Uint8Array(RESULT_BYTES_MAX);
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(part), cancel: left.resolve });
+  const { first } = await answered(() => new Response(endless));
+  const reader = first.body!.getReader();
+  await reader.read();
+  await reader.cancel("enough");
+  expect(await left.promise).toBe("enough");
+});
+
 test("headers that are too large to keep are not kept", async () => {
   const { first, second } = await answered(
     () => new Response("a", { headers: { link: "x".repeat(RESULT_BYTES_MAX) } }),
