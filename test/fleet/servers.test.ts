@@ -169,6 +169,21 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
     expect(await edge.idempotent(key, {}, () => "twice")).toBe("once");
   });
 
+  test.each([
+    ["a record that is no JSON", async (rec: string) => redis("SET", rec, "damaged")],
+    ["a record of another type", async (rec: string) => [await redis("DEL", rec), await redis("HSET", rec, "a", "b")]],
+    ["a result that is gone", async (rec: string) => redis("DEL", rec.replace(":rec:", ":res:"))],
+  ])("%s is 503 for its key alone, and the work is not run", async (_what, damage) => {
+    const key = freshKey();
+    const client = httpClient(servers[0]!.url);
+    await client.idempotent(key, {}, () => "once");
+    await damage(`latchkey:{default}:rec:${key}`);
+    for (const server of [0, 1]) {
+      expect((await post(server, `idempotency/${key}/begin`, {})).status).toBe(503);
+      expect((await post(server, `idempotency/${freshKey()}/begin`, {})).status).toBe(201);
+    }
+  });
+
   test("Redis that comes back in time has cost nobody anything but a wait", async () => {
     const key = freshKey();
     const client = session(0);
