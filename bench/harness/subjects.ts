@@ -45,6 +45,7 @@ export const SUBJECTS: readonly Subject[] = [
     floor: runtime,
     isQuick: false,
   })),
+  ...RUNTIMES.map((runtime) => ({ ...served(runtime, "hand-over", false), server: `floor-${runtime}` as const })),
   { ...served("bun", "polling", false), name: "polling (bun http)" },
   peer("redis-list", "redis"),
   peer("redis-lua", "redis"),
