@@ -7,7 +7,7 @@ import { type Answer, type AskOptions, ORIGIN, World } from "./support/world.ts"
 const AT = "/v1/idempotency/k";
 
 function post(world: World, verb: string, body: unknown = {}, options: AskOptions = {}): Promise<Answer> {
-  return world.ask("POST", `${AT}/${verb}`, body as object, options);
+  return world.ask("POST", `${AT}/${verb}`, body, options);
 }
 
 async function started(world: World, body: object = {}): Promise<string> {
