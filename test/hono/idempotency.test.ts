@@ -535,6 +535,14 @@ describe("settings", () => {
     expect(calls.onlyKey).toBe('http/["","k"]');
   });
 
+  test("a variable of the app's own with that name does not let requests by", async () => {
+    const own: MiddlewareHandler = async (c, next) => {
+      c.set("idempotency", "mine");
+      await next();
+    };
+    await new World(paid, {}, own).sends(1, {}, {});
+  });
+
   test("a principal that is no string is the app's own mistake: nobody gets another's answer by it", async () => {
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     for (const nobody of [undefined, null, 7]) {
