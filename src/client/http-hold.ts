@@ -1,7 +1,7 @@
 /** A lock over HTTP: nobody pushes its end, so its lease is counted here, and extended here if that is wanted. */
 
 import { CHECK_MS, NEVER, pause, type Ports } from "./clock.ts";
-import { LockLostError, type LossReason } from "./errors.ts";
+import { LockLostError, type LossReason, SessionClosedError } from "./errors.ts";
 import { Grant, type Granted } from "./lock.ts";
 import type { OnError } from "./locks.ts";
 
@@ -88,7 +88,7 @@ export class HttpHold {
     this.#renewWith(extend, this.#renewer.signal).catch(() => undefined);
   }
 
-  /** Ends by rejecting, when the signal aborts. */
+  /** Ends by rejecting, when the signal aborts or nobody will answer any more. */
   async #renewWith(extend: (signal: AbortSignal) => Promise<unknown>, signal: AbortSignal): Promise<never> {
     for (;;) {
       await pause(this.#settings.ports, (this.ttl ?? 0) / 3, signal);
@@ -96,6 +96,7 @@ export class HttpHold {
         await extend(signal);
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof SessionClosedError) throw error;
         this.#settings.onError(error, { where: "renew" });
       }
     }
