@@ -16,7 +16,7 @@ const bare: Capabilities = {
 
 /**
  * One text goes round through all sockets, and the server passes it on unread: to have it is to hold, to send it is to let go.
- * The sockets form a ring in the order in which they were opened.
+ * The sockets form a ring, in whatever order the server has seen them.
  */
 export const relay: Driver = {
   name: "relay",

@@ -4,6 +4,7 @@
  */
 
 import { isOnce, LONG_SLICE_MS, type Scenario } from "../scenarios.ts";
+import type { Kind } from "./progress.ts";
 import type { Floor, Subject } from "./subjects.ts";
 
 export interface Costs {
@@ -25,13 +26,13 @@ const FLOOR_HAND_OFF_MS = 0.12;
 const QUEUE_MS = 20;
 const QUEUE_EACH_MS = 0.2;
 /** A process that holds a lock in order to be killed. */
-const VICTIM_MS = 350;
+const VICTIM_MS = 600;
 /** A session of a storm: it connects, acquires, is waited for, is cut, and is forgotten; one that only connects. */
-const STORM_EACH_MS = 1.6;
-const SOCKET_EACH_MS = 0.6;
-const STORM_MS = 3_000;
+const STORM_EACH_MS = 0.7;
+const SOCKET_EACH_MS = 0.3;
+const STORM_MS = 1_500;
 /** A session of a reconnect storm, both times. */
-const RECONNECT_EACH_MS = 2;
+const RECONNECT_EACH_MS = 1.2;
 
 export function costsOf(scenario: Scenario, who: Subject | Floor, isQuiet: boolean, sliceMs: number): Costs {
   const { shape, clients } = scenario;
@@ -43,6 +44,11 @@ export function costsOf(scenario: Scenario, who: Subject | Floor, isQuiet: boole
     turnMs,
     finishMs: AROUND_MS + (shape === "cycles" && isQuiet ? clients * handOffMs(who) : 0),
   };
+}
+
+/** Of a turn: whether it lasts for a given time, or until something is done. */
+export function kindOf({ shape, cut }: Scenario): Kind {
+  return shape === "drain" || shape === "storm" || shape === "reconnect" || cut === "kill" ? "work" : "turns";
 }
 
 /** Whoever polls needs longer turns to see several of its own pauses, where others keep it waiting for as long as it likes. */
@@ -60,7 +66,7 @@ function turnOf({ shape, clients, cut }: Scenario, who: Subject | Floor, sliceMs
     case "open":
       return 1.5 * sliceMs;
     case "storm":
-      return isSubject(who) ? STORM_MS + clients * STORM_EACH_MS : STORM_MS / 3 + clients * SOCKET_EACH_MS;
+      return isSubject(who) ? STORM_MS + clients * STORM_EACH_MS : STORM_MS + clients * SOCKET_EACH_MS;
     case "reconnect":
       return clients * RECONNECT_EACH_MS;
     case "cycles":

@@ -23,12 +23,12 @@ export interface Options {
 export const USAGE = `npm run bench -- [options]
   --quick              under 90 s, Latchkey alone; what matters is that nothing fails
   --only a,b           scenarios and subjects whose names contain one of the words, all of them with all
-  --all                all subjects in all scenarios: half an hour
+  --all                all subjects in all scenarios: about 20 minutes
   --plan               what would be done and for how long, and nothing more
   --rounds n           turns each, default 3
   --slice ms           the length of a turn, default 300 and at most 300
   --loaders n          processes that the clients of a row are split over, default 1
-  --sessions n         sessions that a drop storm and a reconnect storm cut, default 10000
+  --sessions n         sessions that a drop storm (default 10000) and a reconnect storm (5000) cut
   --rate n             arrivals a second in the open loop, default 50 % and 80 % of what a closed loop does
   --arrivals kind      poisson (default) or fixed
   --soak               a mixed load on all three runtimes, with memory and the drift of timers, for

@@ -1,6 +1,6 @@
 /**
  * Which rows a run has that nothing more is asked of: every scenario and every subject, but not each in each. All of them
- * together take half an hour, and most of that says again what another row has said already. `--all` runs them.
+ * together take twice as long, and most of that says again what another row has said already. `--all` runs them.
  */
 
 import type { Scenario } from "../scenarios.ts";

@@ -51,7 +51,7 @@ export const SUBJECTS: readonly Subject[] = [
     isQuick: false,
   })),
   ...RUNTIMES.map((runtime) => ({ ...served(runtime, "hand-over", false), server: `floor-${runtime}` as const })),
-  { ...served("bun", "polling", false), name: "polling (bun http)", handOffMs: 6 },
+  { ...served("bun", "polling", false), name: "polling (bun http)", handOffMs: 20 },
   peer("redis-list", "redis"),
   peer("redis-lua", "redis"),
   { ...peer("redis-semaphore", "redis"), handOffMs: 6 },

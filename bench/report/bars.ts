@@ -18,7 +18,7 @@ export function ratios(rows: readonly Row[]): string {
   const found = rows.flatMap((row) => (row.timeRatio === undefined ? [] : [{ row, spread: row.timeRatio }]));
   if (found.length === 0) return "";
   const sorted = found.toSorted((a, b) => a.spread.median - b.spread.median);
-  const frame = frameOf(sorted.length, 40);
+  const frame = frameOf(sorted.length, 60);
   const values = sorted.flatMap(({ spread }) => [spread.min, spread.max, 1]);
   const x = logScale([...values, Math.max(...values) * 1.1], frame.left, frame.width - frame.right);
   const marks = sorted.map(({ row, spread }, index) => {

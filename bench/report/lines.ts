@@ -24,7 +24,7 @@ const LEFT = WIDE.left;
 const RIGHT = WIDE.width - WIDE.right;
 const TOP = WIDE.top;
 const FOOT = WIDE.height - WIDE.bottom;
-const NAME_HEIGHT = 12;
+const NAME_HEIGHT = 12.5;
 
 export interface Distribution {
   readonly subject: string;

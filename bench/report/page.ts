@@ -1,5 +1,6 @@
 /** One HTML file with everything in it: no script, no font, no link. */
 
+import { grouped } from "../harness/groups.ts";
 import { placing } from "../harness/machine.ts";
 import type { Results, Row } from "../harness/results.ts";
 import { ownFloorOf, type Scenario } from "../scenarios.ts";
@@ -49,7 +50,11 @@ ${sections(results)}
 function overview(results: Results): string {
   const { rows, scenarios } = results;
   const hot = scenarios.filter(({ name }) => name.startsWith("hot key "));
-  const names = [...new Set(rows.filter(({ scenario }) => isOneOf(hot, scenario)).map(({ subject }) => subject))];
+  const measured = rows.filter((row) => hot.some(({ name }) => name === row.scenario) && isValid(row));
+  // With one size alone there is nothing to compare.
+  const names = [...grouped(measured, ({ subject }) => subject)].flatMap(([name, same]) =>
+    same.length > 1 ? [name] : [],
+  );
   const lines = panelsOf(names).map(({ title, subjects }) =>
     figure(titled("Throughput", title), throughput(rows, scenarios, subjects)),
   );
@@ -78,10 +83,6 @@ function jains(rows: readonly Row[], scenario: Scenario | undefined): readonly L
     const starved = fairness.starved > 0 ? `, ${fairness.starved} starved` : "";
     return [{ subject: row.subject, value: fairness.jain, text: `${ratio(fairness.jain)}${starved}` }];
   });
-}
-
-function isOneOf(scenarios: readonly Scenario[], name: string): boolean {
-  return scenarios.some((scenario) => scenario.name === name);
 }
 
 /** Those that differ only in how the holder goes stand together. */

@@ -38,7 +38,7 @@ export function panelsOf(subjects: readonly string[]): readonly Panel[] {
 }
 
 function isRaw(subject: string): boolean {
-  return subject.endsWith(" ws-raw") || (isFloor(subject) && !subject.startsWith("mutex "));
+  return / (?:ws-raw|hand-over)$/.test(subject) || (isFloor(subject) && !subject.startsWith("mutex "));
 }
 
 function isWayIn(subject: string): boolean {

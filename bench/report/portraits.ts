@@ -6,7 +6,7 @@ import { bar, type Frame, FRAME, linearScale, plot, short } from "./svg.ts";
 
 /** Beside one another they are as wide as a plot. */
 const HEIGHT = 132;
-const BARS: Frame = { ...FRAME, width: 210, height: HEIGHT, left: 40, right: 8, bottom: 36 };
+const BARS: Frame = { ...FRAME, width: 210, height: HEIGHT, left: 38, right: 16, bottom: 36 };
 const STAIRS: Frame = { ...FRAME, width: 430, height: HEIGHT, left: 26, right: 8, bottom: 36 };
 
 /** How many clients got how much of what would be fair. */

@@ -13,8 +13,8 @@ section{margin:1.4rem 0;padding:1.2rem 1.4rem;background:var(--card);border:1px 
 figure{margin:0}figcaption{margin-bottom:.3rem;font-weight:600;font-size:.9rem}
 svg{display:block;width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:var(--soft)}svg .title{font-size:11.5px;fill:var(--ink)}svg .value{fill:var(--ink);font-weight:600}
 .marks,i{filter:var(--marks)}.grid{stroke:var(--rule)}.range{stroke:var(--ink);stroke-width:1.4}
-.table{overflow-x:auto;margin-top:1rem}table{border-collapse:collapse;font-size:.82rem;font-variant-numeric:tabular-nums;white-space:nowrap}
-th,td{padding:.28rem .7rem;text-align:right;border-bottom:1px solid var(--rule)}th{color:var(--soft);font-weight:500}th:first-child,td:first-child{position:sticky;left:0;background:var(--card);text-align:left;padding-left:0}
+.table{overflow-x:auto;margin-top:1rem}table{border-collapse:collapse;font-size:.78rem;font-variant-numeric:tabular-nums;white-space:nowrap}
+th,td{padding:.26rem .46rem;text-align:right;border-bottom:1px solid var(--rule)}th{color:var(--soft);font-weight:500}th:first-child,td:first-child{position:sticky;left:0;background:var(--card);text-align:left;padding-left:0}
 .part{margin-top:1.2rem}.part+.table{margin-top:.2rem}.verdicts{margin:1rem 0 0;padding:0;list-style:none;font-size:.88rem}
 .floor td{color:var(--soft)}.excuses{color:var(--bad);font-size:.85rem}
 .left-out{margin:.6rem 0 0;color:var(--soft);font-size:.82rem}
@@ -23,5 +23,5 @@ i.dashed{background:repeating-linear-gradient(90deg,var(--c) 0 4px,transparent 4
 details{margin-top:1rem}summary{cursor:pointer;color:var(--soft);font-size:.88rem}
 .portraits{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(560px,100%),1fr));gap:.6rem 1.6rem;margin-top:.8rem}.pair{display:grid;grid-template-columns:1fr 2fr;gap:.4rem}
 footer{color:var(--soft);font-size:.85rem}
-@media (max-width:600px){body{padding:1.2rem .6rem 3rem}section{padding:.9rem .7rem}svg text,svg .title{font-size:17px}.portrait svg text{font-size:12px}}
+@media (max-width:600px){body{padding:1.2rem .6rem 3rem}section{padding:.9rem .7rem}svg text,svg .title{font-size:17px}svg .name{font-size:13px}.portrait svg text{font-size:12px}}
 `;

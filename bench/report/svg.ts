@@ -107,14 +107,14 @@ export function spreadApart(wanted: readonly number[], gap: number, last: number
   return places;
 }
 
-/** A name beside the end of its line, and what leads from the one to the other. */
+/** A name beside the end of its line, and what leads from the one to the other. Darker than the line, as text is thin. */
 export function nameAt(
   at: { readonly fromX: number; readonly fromY: number; readonly x: number; readonly y: number },
   color: string,
   name: string,
 ): string {
   const lead = `M${(at.fromX + 4).toFixed(1)} ${at.fromY.toFixed(1)}L${(at.x - 3).toFixed(1)} ${at.y.toFixed(1)}`;
-  return `<path d="${lead}" fill="none" stroke="${color}" stroke-width="0.8" opacity="0.6"/><text class="name" style="fill:${color}" x="${at.x}" y="${at.y.toFixed(1)}" dy="0.32em">${escape(name)}</text>`;
+  return `<path d="${lead}" fill="none" stroke="${color}" stroke-width="0.8" opacity="0.6"/><text class="name" style="fill:color-mix(in srgb,${color} 72%,#1c1917)" x="${at.x}" y="${at.y.toFixed(1)}" dy="0.32em">${escape(name)}</text>`;
 }
 
 export function bar(x: number, y: number, width: number, height: number, color: string, name = ""): string {

@@ -1,6 +1,7 @@
 /** What we aim at, and how far a run got: ratios within one run, by the server's runtime. It judges nothing, machines differ. */
 
 import type { Results, Row } from "../harness/results.ts";
+import type { Fairness } from "../load/job.ts";
 import { RUNTIMES, type RuntimeName } from "../servers/kinds.ts";
 import type { Cells } from "./table.ts";
 import { ratio } from "./words.ts";
@@ -61,9 +62,15 @@ const TARGETS: readonly Target[] = [
     of: (rows, runtime) => rows("uncontended 128", own(runtime))?.cycleRatio?.median,
   },
   {
+    name: "1024 clients: grants out of their tickets' order",
+    atMost: 0,
+    of: (rows, runtime) => fairnessOf(rows, runtime)?.orderInversions ?? undefined,
+  },
+  { name: "1024 clients: starved", atMost: 0, of: (rows, runtime) => fairnessOf(rows, runtime)?.starved },
+  {
     name: "1024 clients: Jain's index",
     atLeast: 0.999,
-    of: (rows, runtime) => rows("hot key 1024", own(runtime))?.figures?.fairness?.jain ?? undefined,
+    of: (rows, runtime) => fairnessOf(rows, runtime)?.jain ?? undefined,
   },
   {
     name: "1024 clients: longest wait ÷ median",
@@ -98,7 +105,12 @@ function cell(
 ): string {
   if (value === undefined || !Number.isFinite(value)) return "";
   const most = typeof atMost === "number" ? atMost : atMost[runtime];
-  return `${value >= 0.99 && value < 1 ? value.toFixed(4) : ratio(value)} ${value <= most && value >= atLeast ? "✓" : "✗"}`;
+  return `${wordsOf(value)} ${value <= most && value >= atLeast ? "✓" : "✗"}`;
+}
+
+function wordsOf(value: number): string {
+  if (value === 0) return "0";
+  return value >= 0.99 && value < 1 ? value.toFixed(4) : ratio(value);
 }
 
 function wanted({ atMost, atLeast }: Target): string {
@@ -124,6 +136,10 @@ function own(runtime: RuntimeName): string {
 
 function timeRatio(rows: Rows, scenario: string, runtime: RuntimeName): number | undefined {
   return rows(scenario, own(runtime))?.timeRatio?.median;
+}
+
+function fairnessOf(rows: Rows, runtime: RuntimeName): Fairness | null | undefined {
+  return rows("hot key 1024", own(runtime))?.figures?.fairness;
 }
 
 function over(a: number | undefined, b: number | undefined): number | undefined {
