@@ -32,7 +32,7 @@ const STORM_EACH_MS = 0.7;
 const SOCKET_EACH_MS = 0.3;
 const STORM_MS = 1_500;
 /** A session of a reconnect storm, both times. */
-const RECONNECT_EACH_MS = 1.2;
+const RECONNECT_EACH_MS = 2;
 
 export function costsOf(scenario: Scenario, who: Subject | Floor, isQuiet: boolean, sliceMs: number): Costs {
   const { shape, clients } = scenario;
