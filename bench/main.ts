@@ -68,25 +68,25 @@ async function runScenarios(options: Options): Promise<Done> {
   const scenarioTimes: ScenarioTime[] = [];
   const plan = await planWith(options);
   console.log(`about ${duration(plan.ms)}`);
-  const tell = progress(plan.ms);
+  const tell = progress(plan);
   await using warm = new ServerPool(url);
-  tell.begin("until the servers are warm", plan.warmUpMs);
+  tell.begin("until the servers are warm", { ms: plan.warmUpMs, workMs: 0 });
   for (const kind of plan.warmUps) {
     // What goes wrong here goes wrong again in the rows, which say so.
     await warm
       .get(kind)
       .then((server) => warmUp(kind, server))
       .catch(() => undefined);
-    tell.did(warmUpMsOf(kind));
+    tell.did(warmUpMsOf(kind), "turns");
   }
   tell.end();
   for (const part of plan.scenarios) {
     const { scenario, ms: plannedMs, leftOut } = part;
-    tell.begin(scenario.name, plannedMs);
+    tell.begin(scenario.name, part);
     {
       await using fresh = new ServerPool(url);
       const servers = isOnce(scenario) ? fresh : warm;
-      rows.push(...(await measure(part, { ...run, loaders }, servers, (ms) => tell.did(ms))));
+      rows.push(...(await measure(part, { ...run, loaders }, servers, (ms, kind) => tell.did(ms, kind))));
       await warm.endScenario();
     }
     scenarioTimes.push({ scenario: scenario.name, plannedMs, tookMs: tell.end(), leftOut });

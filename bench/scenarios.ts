@@ -145,7 +145,7 @@ export function fullRun(choices: Choices): Run {
       ...DROPS,
       CRASH,
       storm(choices.sessions ?? 10_000),
-      reconnect(choices.sessions ?? 10_000),
+      reconnect(choices.sessions ?? 5_000),
     ],
     isWarm: true,
     rounds: 3,

@@ -4,6 +4,7 @@
  */
 
 import { isOnce, LONG_SLICE_MS, type Scenario } from "../scenarios.ts";
+import type { Kind } from "./progress.ts";
 import type { Floor, Subject } from "./subjects.ts";
 
 export interface Costs {
@@ -43,6 +44,11 @@ export function costsOf(scenario: Scenario, who: Subject | Floor, isQuiet: boole
     turnMs,
     finishMs: AROUND_MS + (shape === "cycles" && isQuiet ? clients * handOffMs(who) : 0),
   };
+}
+
+/** Of a turn: whether it lasts for a given time, or until something is done. */
+export function kindOf({ shape, cut }: Scenario): Kind {
+  return shape === "drain" || shape === "storm" || shape === "reconnect" || cut === "kill" ? "work" : "turns";
 }
 
 /** Whoever polls needs longer turns to see several of its own pauses, where others keep it waiting for as long as it likes. */

@@ -6,10 +6,11 @@ import type { Slice } from "../load/job.ts";
 import { isOnce, ownFloorOf, type Scenario } from "../scenarios.ts";
 import type { ServerKind } from "../servers/kinds.ts";
 import type { BenchServer } from "../servers/server.ts";
-import { costsOf } from "./costs.ts";
+import { costsOf, kindOf } from "./costs.ts";
 import { type Group, groupsOf, sidesOf } from "./groups.ts";
 import { Party } from "./party.ts";
 import { type PlannedScenario, roundsOf } from "./plan.ts";
+import type { Kind } from "./progress.ts";
 import type { Row } from "./results.ts";
 import { type Floor, floorOf, type Subject } from "./subjects.ts";
 
@@ -34,14 +35,17 @@ interface Pair {
   readonly cycleRatios: number[];
 }
 
-/** `tell` hears of each step that is over, with the time that the plan had for it, ms. */
+/** Hears of each step that is over, with the time that the plan had for it, ms. */
+export type Tell = (plannedMs: number, kind: Kind) => void;
+
 export async function measure(
   { scenario, subjects, skipped }: Pick<PlannedScenario, "scenario" | "subjects" | "skipped">,
   turns: Turns,
   servers: Servers,
-  tell: (plannedMs: number) => void,
+  tell: Tell,
 ): Promise<Row[]> {
   const { name } = scenario;
+  const kind = kindOf(scenario);
   const controls = new Map<string, Promise<Party>>();
   const connect = async (who: Subject | Floor): Promise<Party> => {
     const { can } = await driverOf(who.driver);
@@ -52,18 +56,18 @@ export async function measure(
   const pairs = await Promise.all(subjects.map((subject) => prepare(scenario, subject, controls, connect)));
   const floors = await Promise.all(controls.values());
   const parties = [...floors, ...pairs.map(({ party }) => party)];
-  for (const { costs } of parties) tell(costs.prepareMs);
+  for (const { costs } of parties) tell(costs.prepareMs, "work");
   for (const party of parties) {
     if (!isOnce(scenario)) await party.warmUp(turns.sliceMs);
-    tell(party.costs.warmUpMs);
+    tell(party.costs.warmUpMs, kind);
   }
   const groups = groupsOf(pairs, ({ control }) => control?.name);
   for (let round = 0; round < roundsOf(scenario, turns); round++) {
-    for (const group of groups) await turn(group, turns.sliceMs, round, tell);
+    for (const group of groups) await turn(group, turns.sliceMs, round, (ms) => tell(ms, kind));
   }
   for (const party of parties) {
     await party.finish();
-    tell(party.costs.finishMs);
+    tell(party.costs.finishMs, "work");
   }
   return [
     ...skipped.map(({ subject, why }) => ({ scenario: name, subject, floor: undefined, skipped: why })),

@@ -28,7 +28,7 @@ export const USAGE = `npm run bench -- [options]
   --rounds n           turns each, default 3
   --slice ms           the length of a turn, default 300 and at most 300
   --loaders n          processes that the clients of a row are split over, default 1
-  --sessions n         sessions that a drop storm and a reconnect storm cut, default 10000
+  --sessions n         sessions that a drop storm (default 10000) and a reconnect storm (5000) cut
   --rate n             arrivals a second in the open loop, default 50 % and 80 % of what a closed loop does
   --arrivals kind      poisson (default) or fixed
   --soak               a mixed load on all three runtimes, with memory and the drift of timers, for

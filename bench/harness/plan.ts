@@ -3,20 +3,20 @@
 import { driverOf } from "../drivers/all.ts";
 import { isOnce, type Run, type Scenario } from "../scenarios.ts";
 import type { ServerKind } from "../servers/kinds.ts";
-import { type Costs, costsOf } from "./costs.ts";
+import { type Costs, costsOf, kindOf } from "./costs.ts";
 import { whyNot } from "./eligible.ts";
 import { groupsOf } from "./groups.ts";
+import type { Kind, Time } from "./progress.ts";
 import { isByDefault } from "./selection.ts";
 import { type Floor, floorOf, type Subject } from "./subjects.ts";
 import { warmUpMsOf } from "./warm-up.ts";
 
-export interface PlannedRow {
+/** From its process's start to its end. */
+export interface PlannedRow extends Time {
   readonly name: string;
-  /** From its process's start to its end. */
-  readonly ms: number;
 }
 
-export interface PlannedScenario {
+export interface PlannedScenario extends Time {
   readonly scenario: Scenario;
   readonly subjects: readonly Subject[];
   /** What cannot take part here although it should, and why. */
@@ -25,15 +25,13 @@ export interface PlannedScenario {
   readonly leftOut: readonly string[];
   /** The floors first. */
   readonly rows: readonly PlannedRow[];
-  readonly ms: number;
 }
 
-export interface Plan {
+export interface Plan extends Time {
   /** Servers that are to be warm before the first scenario. */
   readonly warmUps: readonly (ServerKind | "given")[];
   readonly warmUpMs: number;
   readonly scenarios: readonly PlannedScenario[];
-  readonly ms: number;
 }
 
 export interface Wanted {
@@ -65,11 +63,12 @@ export async function planOf({ run, subjects, isAll }: Wanted, here: Surrounding
       else skipped.push({ subject: subject.name, why });
     }
     const rows = await rowsOf(scenario, chosen, run);
-    scenarios.push({ scenario, subjects: chosen, skipped, leftOut, rows, ms: totalOf(rows) });
+    scenarios.push({ scenario, subjects: chosen, skipped, leftOut, rows, ...totalOf(rows) });
   }
   const warmUps = run.isWarm ? warmUpsOf(scenarios) : [];
   const warmUpMs = warmUps.reduce((sum, kind) => sum + warmUpMsOf(kind), 0);
-  return { warmUps, warmUpMs, scenarios, ms: warmUpMs + totalOf(scenarios) };
+  const { ms, workMs } = totalOf(scenarios);
+  return { warmUps, warmUpMs, scenarios, ms: warmUpMs + ms, workMs };
 }
 
 /** Those that are up from scenario to scenario. */
@@ -91,7 +90,7 @@ async function rowsOf(scenario: Scenario, subjects: readonly Subject[], run: Run
   const rounds = roundsOf(scenario, run);
   const rowOf = async (who: Subject | Floor, turns: number): Promise<PlannedRow> => {
     const { can } = await driverOf(who.driver);
-    return { name: who.name, ms: sumOf(costsOf(scenario, who, can.quiet, run.sliceMs), turns) };
+    return { name: who.name, ...timeOf(costsOf(scenario, who, can.quiet, run.sliceMs), turns, kindOf(scenario)) };
   };
   const groups = groupsOf(subjects, (subject) => floorOf(subject, scenario)?.name);
   const floors = new Map(subjects.map((subject) => floorOf(subject, scenario)).map((floor) => [floor?.name, floor]));
@@ -105,10 +104,13 @@ async function rowsOf(scenario: Scenario, subjects: readonly Subject[], run: Run
   return rows;
 }
 
-function sumOf({ prepareMs, warmUpMs, turnMs, finishMs }: Costs, turns: number): number {
-  return prepareMs + warmUpMs + turns * turnMs + finishMs;
+function timeOf({ prepareMs, warmUpMs, turnMs, finishMs }: Costs, turns: number, kind: Kind): Time {
+  const aroundMs = prepareMs + finishMs;
+  const turnsMs = warmUpMs + turns * turnMs;
+  return { ms: aroundMs + turnsMs, workMs: kind === "work" ? aroundMs + turnsMs : aroundMs };
 }
 
-function totalOf(parts: readonly { readonly ms: number }[]): number {
-  return parts.reduce((sum, { ms }) => sum + ms, 0);
+function totalOf(parts: readonly Time[]): Time {
+  const sum = (of: (part: Time) => number): number => parts.reduce((total, part) => total + of(part), 0);
+  return { ms: sum(({ ms }) => ms), workMs: sum(({ workMs }) => workMs) };
 }

@@ -47,7 +47,7 @@ test("storms cut what the run can afford, or as many as were asked for", () => {
     readOptions(args)
       .run.scenarios.map(({ name }) => name)
       .filter((name) => name.includes("storm"));
-  expect(names()).toEqual(["drop storm 10000", "reconnect storm 10000"]);
+  expect(names()).toEqual(["drop storm 10000", "reconnect storm 5000"]);
   expect(names("--quick")).toEqual(["drop storm 1000", "reconnect storm 2000"]);
   expect(names("--quick", "--sessions", "300")).toEqual(["drop storm 300", "reconnect storm 300"]);
 });

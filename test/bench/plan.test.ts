@@ -66,6 +66,16 @@ test("servers that compile as they run are warm before the first scenario, but f
   expect((await plan("--only", "drop storm,bun ws-raw")).warmUps).toEqual([]);
 });
 
+test("a storm is work, and a hot key mostly turns of a given length", async () => {
+  const { scenarios } = await plan();
+  const workOf = (name: string): number => {
+    const part = scenarios.find(({ scenario }) => scenario.name === name);
+    return (part?.workMs ?? Number.NaN) / (part?.ms ?? Number.NaN);
+  };
+  expect(workOf("drop storm 10000")).toBe(1);
+  expect(workOf("hot key 16")).toBeLessThan(0.2);
+});
+
 test("what is left out is named where it could have taken part, and only there", async () => {
   const { scenarios } = await plan();
   const partOf = (name: string) => scenarios.find(({ scenario }) => scenario.name === name);
