@@ -15,6 +15,7 @@ import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/option
 import { isOurs, notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/requests.ts";
 import { startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
+import { nodeCall, write } from "./node-call.ts";
 import { endingOf, isWebSocket, onLost, refuse, requestOf } from "./node-http.ts";
 import { onOver, PromptWebSocket } from "./node-websocket.ts";
 
@@ -117,7 +118,13 @@ function wire({ host, onError, opened, closed }: Core): Wired {
   });
 
   const answer: Wired["answer"] = (incoming, outgoing) => {
-    listener(incoming, outgoing).catch((error: unknown) => onError(error, { where: "http" }));
+    const call = nodeCall(incoming, outgoing);
+    const answered = call && host.direct(call);
+    const written =
+      answered === undefined
+        ? listener(incoming, outgoing)
+        : write(outgoing, answered, (lost) => host.undelivered(lost));
+    written.catch((error: unknown) => onError(error, { where: "http" }));
   };
 
   const upgrade: Wired["upgrade"] = (incoming, connection, head) => {

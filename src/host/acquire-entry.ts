@@ -44,7 +44,7 @@ export class AcquireEntry implements Delivery {
     return this.#isFresh;
   }
 
-  /** The caller waits for the answer; once it is known not to come at once, call `listen`. */
+  /** The caller waits for the answer. Where that does not come at once, call `listen`. */
   attach(caller: Caller, command: Acquire): void {
     const { from: to, request } = command;
     if (!isSameRequest(command, this.#command)) {
@@ -62,9 +62,9 @@ export class AcquireEntry implements Delivery {
   effect(effect: Told): boolean {
     switch (effect.kind) {
       case "queued":
-        this.#callers.hasWaited = true;
+        this.#callers.wait();
         if (this.#parts.isDraining()) this.drain();
-        else if (this.#callers.size === 0) this.#cancel();
+        else if (this.#callers.size === 0 && !this.#isCancelled) this.#cancel();
         return false;
       case "granted":
         return this.#granted(effect);

@@ -43,7 +43,7 @@ export class BeginEntry implements Delivery {
     return this.#isFresh;
   }
 
-  /** The caller waits for the answer; once it is known not to come at once, call `listen`. */
+  /** The caller waits for the answer. Where that does not come at once, call `listen`. */
   attach(caller: Caller, command: Begin): void {
     const { from: to, request } = command;
     if (!isSameBegin(command, this.#command)) {
@@ -61,9 +61,9 @@ export class BeginEntry implements Delivery {
   effect(effect: Told): boolean {
     switch (effect.kind) {
       case "attempt_queued":
-        this.#callers.hasWaited = true;
+        this.#callers.wait();
         if (this.#parts.isDraining()) this.drain();
-        else if (this.#callers.size === 0) this.#cancel();
+        else if (this.#callers.size === 0 && !this.#isCancelled) this.#cancel();
         return false;
       case "started":
         return this.#started(effect);

@@ -6,6 +6,7 @@
 import type { Acquire, Begin, Command } from "../core/index.ts";
 import type { ClaimRecord } from "../core/record.ts";
 import { AcquireEntry } from "./acquire-entry.ts";
+import type { Asked } from "./asked.ts";
 import { BeginEntry } from "./begin-entry.ts";
 import type { Caller } from "./callers.ts";
 import { Orphans } from "./orphans.ts";
@@ -50,14 +51,17 @@ const DELIVERIES_MAX = 1024;
 
 export class Calls {
   readonly #submit: (command: Command) => void;
+  readonly #isPrompt: () => boolean;
   readonly #parts: HostParts;
   readonly #entries: Map<string, Entry[]> = new Map();
   /** The latest grants by address. A repeat of the request makes the fate of the first answer irrelevant. */
   readonly #deliveries: Map<string, Delivery> = new Map();
   readonly #orphans: Orphans;
 
-  constructor(submit: (command: Command) => void, parts: HostParts) {
+  /** `isPrompt`: as in LockPort. */
+  constructor(submit: (command: Command) => void, isPrompt: () => boolean, parts: HostParts) {
     this.#submit = submit;
+    this.#isPrompt = isPrompt;
     this.#parts = parts;
     this.#orphans = new Orphans(submit, parts);
   }
@@ -88,8 +92,8 @@ export class Calls {
   }
 
   /** Waits until the claim is granted or over. Calls with the same request are one claim and get the same answer. */
-  acquire(command: Acquire, signal: AbortSignal): Promise<WaitAnswer> {
-    return this.#wait(command, signal, (caller, last) => {
+  acquire(command: Acquire, request: Pick<Asked, "signal">): Promise<WaitAnswer> {
+    return this.#wait(command, request, (caller, last) => {
       const isShared = last instanceof AcquireEntry && !last.isCancelled;
       const entry = isShared ? last : new AcquireEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
@@ -98,8 +102,8 @@ export class Calls {
   }
 
   /** Waits until an attempt starts, there is a result, or the wait is over; repeats as in `acquire`. */
-  begin(command: Begin, signal: AbortSignal): Promise<WaitAnswer> {
-    return this.#wait(command, signal, (caller, last) => {
+  begin(command: Begin, request: Pick<Asked, "signal">): Promise<WaitAnswer> {
+    return this.#wait(command, request, (caller, last) => {
       const isShared = last instanceof BeginEntry && !last.isCancelled;
       const entry = isShared ? last : new BeginEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
@@ -147,11 +151,11 @@ export class Calls {
   /** `enter` gives the entry that takes the caller: the latest one at its address, or a new one for the command. */
   #wait(
     command: Waited,
-    signal: AbortSignal,
+    request: Pick<Asked, "signal">,
     enter: (caller: Caller, last: Entry | undefined) => Delivery,
   ): Promise<WaitAnswer> {
     return new Promise((resolve) => {
-      const caller: Caller = { signal, resolve, since: this.#parts.clock.now() };
+      const caller: Caller = { request, resolve, since: this.#parts.clock.now() };
       const address = addressOf(command.from, command.request);
       this.#deliveries.delete(address);
       this.#orphans.cameBack(address);
@@ -161,7 +165,8 @@ export class Calls {
         this.#enter(address, entry);
         this.#submit(command);
       }
-      entry.listen(caller);
+      // What comes within this turn of the event loop is not waited for.
+      if (!this.#isPrompt()) entry.listen(caller);
     });
   }
 

@@ -5,6 +5,7 @@ import { CLOSE, type CloseCode } from "../protocol/close.ts";
 import { SUBPROTOCOL } from "../protocol/limits.ts";
 import { isSpace } from "../protocol/names.ts";
 import { draining } from "./answers.ts";
+import type { Asked } from "./asked.ts";
 import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
 import { returnAfterMs } from "./comeback.ts";
 import { Confirmations } from "./confirmations.ts";
@@ -22,6 +23,7 @@ import type { ConnectionMemory } from "./memory.ts";
 import { Metrics } from "./metrics.ts";
 import type { HostParts } from "./parts.ts";
 import { nativePause } from "./pauses.ts";
+import { PlainAnswer } from "./plain.ts";
 import type { Socket } from "./ports.ts";
 import { problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
@@ -67,7 +69,7 @@ export class Host {
     this.#connections.delete(socket.id);
   };
   /** What answers tell of, by their requests until they are made. */
-  readonly #grants: WeakMap<Request | Response, GrantTold> = new WeakMap();
+  readonly #grants: WeakMap<object, GrantTold> = new WeakMap();
   readonly #confirmations: Confirmations | undefined;
   /** A space of a memory-only store is empty when it is loaded again, but its numbers must go on. */
   #serialFloor = 0;
@@ -102,6 +104,7 @@ export class Host {
       fanOut: new FanOut(pause, this.#departures, onError),
       streams: new Streams(pause),
       onError,
+      hasDearSignals: ports.hasDearSignals === true,
       hibernation,
       share: ports.share,
       isDraining: () => this.#isDraining,
@@ -121,20 +124,26 @@ export class Host {
 
   /** Serves a request that is no upgrade. `credential`: who calls, for requests from within the program. Never rejects. */
   async fetch(request: Request, credential?: Credential): Promise<Response> {
-    const response = await this.#app.fetch(request, credential);
-    const grant = this.#grants.get(request);
+    const answer = await (this.#app.direct(request, credential) ?? this.#app.fetch(request, credential));
+    const response = answer instanceof PlainAnswer ? answer.toResponse() : answer;
+    const grant = answer instanceof PlainAnswer ? answer.grant : this.#grants.get(request);
     if (grant !== undefined) this.#grants.set(response, grant);
     return response;
+  }
+
+  /** The same for the calls that programs make for each lock, without the web's types; undefined: it is none of them. */
+  direct(request: Asked): Promise<Response | PlainAnswer> | undefined {
+    return this.#app.direct(request);
   }
 
   /**
    * The answer to a request could not be sent, where the runtime can know. If it told of a grant, nobody knows the
    * token: the lock is given back.
    */
-  undelivered(response: Response): void {
-    const grant = this.#grants.get(response);
+  undelivered(answer: Response | PlainAnswer): void {
+    const grant = this.#grants.get(answer) ?? (answer instanceof PlainAnswer ? answer.grant : undefined);
     if (grant === undefined) return;
-    this.#grants.delete(response);
+    this.#grants.delete(answer);
     this.#turn(() => this.#takeBack(grant));
   }
 

@@ -2,7 +2,9 @@
 
 import type { Hono } from "hono";
 import { failed } from "./answers.ts";
+import type { Asked, HangUp } from "./asked.ts";
 import type { Credential } from "./auth.ts";
+import type { Answer } from "./calls.ts";
 import type { Call } from "./gate.ts";
 import type { HostParts } from "./parts.ts";
 import { problem } from "./problem.ts";
@@ -25,7 +27,7 @@ export interface GrantTold {
 
 export interface Grants {
   /** What the answer to this request grants. */
-  note(request: Request, grant: GrantTold): void;
+  note(request: Asked, grant: GrantTold): void;
   /** The answer cannot be sent. */
   takeBack(grant: GrantTold): void;
 }
@@ -43,21 +45,17 @@ export async function onBoard<T>(
   return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
 }
 
-/** Notes what the answer grants. False: whoever waited for it is gone, and it was taken back. */
-export async function isStillThere(
-  call: Call,
-  parts: HostParts,
-  grants: Grants,
-  granted: Omit<GrantTold, "space">,
-): Promise<boolean> {
-  const grant = { space: call.space, ...granted };
+/** Whether it is known before anything is asked that nobody waits for the answer. */
+export function isGone({ request }: Call, parts: HostParts): boolean {
+  return !parts.hasDearSignals && request.signal.aborted;
+}
+
+/** False: whoever waited for what is granted is gone, and it was taken back. */
+export async function isStillThere(call: Call, parts: HostParts, grants: Grants, grant: GrantTold): Promise<boolean> {
   // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
-  if (granted.hasWaited && parts.hibernation === undefined && (await hasHungUp(call.request.signal))) {
-    grants.takeBack(grant);
-    return false;
-  }
-  grants.note(call.request, grant);
-  return true;
+  if (parts.hibernation !== undefined || !(await hasHungUp(call.request.signal))) return true;
+  grants.takeBack(grant);
+  return false;
 }
 
 /**
@@ -65,7 +63,7 @@ export async function isStillThere(
  * has waited is looked at once more after the runtime has read everything that was there: in one turn of its loop it reads,
  * and at the end of that turn, or in the next, it tells of what has closed. A timer would wait for a ms.
  */
-async function hasHungUp(signal: AbortSignal): Promise<boolean> {
+async function hasHungUp(signal: HangUp): Promise<boolean> {
   for (let turn = 0; turn < TURNS_TO_READ && !signal.aborted; turn++) {
     await new Promise<void>((resolve) => {
       setImmediate(resolve);
@@ -85,4 +83,9 @@ export function scopeOf(call: Call): string {
 
 export function forbidden(permission: string): Response {
   return problem("forbidden", `this API key has not the permission to ${permission}`);
+}
+
+export function askStatus(call: Call, parts: HostParts, key: string): Promise<Answer | Response> {
+  const command = { kind: "status", ...asking(call, parts), key: parts.keys.inward(key) } as const;
+  return onBoard(call, parts, (board) => board.calls.ask(command));
 }

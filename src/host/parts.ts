@@ -28,6 +28,8 @@ export interface HostParts {
   readonly fanOut: FanOut;
   readonly streams: Streams;
   readonly onError: OnError;
+  /** As in HostPorts. */
+  readonly hasDearSignals: boolean;
   readonly hibernation: Hibernation | undefined;
   readonly share: Share | undefined;
   /** Whether the host takes no new work any more. */
