@@ -116,8 +116,9 @@ class DenoSocket implements Socket {
 // — wiring —
 
 function wire({ host, opened, closed }: Core): (request: Request) => Promise<Response> {
-  return async (request) => {
-    if (!isUpgrade(request)) return host.fetch(request);
+  return (request) => (isUpgrade(request) ? open(request) : host.fetch(request));
+
+  async function open(request: Request): Promise<Response> {
     // Before the upgrade: after it Deno lets nobody read the request.
     const admission = host.admit(request);
     if (admission instanceof Response) return admission;
@@ -133,7 +134,7 @@ function wire({ host, opened, closed }: Core): (request: Request) => Promise<Res
       // A peer that vanishes makes an `error` and then a `close` with code 0: the second tells the end, once.
       ws.onclose = () => closed(socket);
     });
-  };
+  }
 }
 
 function upgrade(request: Request, { protocol }: Admission, accept: (ws: WebSocket) => void): Response {

@@ -68,5 +68,5 @@ function lost(reason: string, about: ProblemExtras): Response {
 /** All null when a session is the lease. */
 function leaseOf(ttlMs: number | undefined, expiresAt: number | undefined, wire: Wire): object {
   if (ttlMs === undefined || expiresAt === undefined) return { ttl: null, expires_in: null, expires_at: null };
-  return { ttl: ttlMs, expires_in: wire.expiresIn(expiresAt), expires_at: wire.epochSeconds(expiresAt) };
+  return { ttl: ttlMs, ...wire.lease(expiresAt) };
 }

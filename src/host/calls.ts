@@ -6,6 +6,7 @@
 import type { Acquire, Begin, Command } from "../core/index.ts";
 import type { ClaimRecord } from "../core/record.ts";
 import { AcquireEntry } from "./acquire-entry.ts";
+import { Addressed } from "./addressed.ts";
 import type { Asked } from "./asked.ts";
 import { BeginEntry } from "./begin-entry.ts";
 import type { Caller } from "./callers.ts";
@@ -53,9 +54,12 @@ export class Calls {
   readonly #submit: (command: Command) => void;
   readonly #isPrompt: () => boolean;
   readonly #parts: HostParts;
-  readonly #entries: Map<string, Entry[]> = new Map();
+  readonly #entries: Addressed<Entry[]> = new Addressed();
   /** The latest grants by address. A repeat of the request makes the fate of the first answer irrelevant. */
-  readonly #deliveries: Map<string, Delivery> = new Map();
+  readonly #deliveries: Addressed<Delivery> = new Addressed();
+  /** The same in a ring. */
+  readonly #remembered: { readonly from: string; readonly request: string; readonly entry: Delivery }[] = [];
+  #nextSlot = 0;
   readonly #orphans: Orphans;
 
   /** `isPrompt`: as in LockPort. */
@@ -86,7 +90,7 @@ export class Calls {
         stopped: () => resolve({ kind: "unavailable" }),
         unavailable: () => resolve({ kind: "unavailable" }),
       };
-      this.#enter(addressOf(command.from, command.request), entry);
+      this.#enter(command, entry);
       this.#submit(command);
     });
   }
@@ -112,30 +116,31 @@ export class Calls {
   }
 
   effect(effect: Told): void {
-    const address = addressOf(effect.to, effect.request);
-    const entries = this.#entries.get(address);
+    const { to: from, request } = effect;
+    const entries = this.#entries.get(from, request);
     const entry = entries?.[0];
     // Ends of locks that callers hold are told to nobody: they learn it when they show the token.
     if (entries === undefined || entry === undefined || !entry.effect(effect)) return;
-    entries.shift();
-    if (entries.length === 0) this.#entries.delete(address);
-    if ((entry instanceof AcquireEntry || entry instanceof BeginEntry) && entry.isFresh) this.#remember(address, entry);
+    if (entries.length === 1) this.#entries.delete(from, request);
+    else entries.shift();
+    if ((entry instanceof AcquireEntry || entry instanceof BeginEntry) && entry.isFresh) {
+      this.#remember(from, request, entry);
+    }
   }
 
   /** What was submitted for this address has no answer, and may have none for long. */
   unavailable(from: string, request: string): void {
-    for (const entry of this.#entries.get(addressOf(from, request)) ?? []) entry.unavailable();
+    for (const entry of this.#entries.get(from, request) ?? []) entry.unavailable();
   }
 
   /** The space was loaded with these claims. */
   restored(claims: readonly ClaimRecord[]): void {
-    this.#orphans.restored(claims, addressOf);
+    this.#orphans.restored(claims);
   }
 
   /** The answer to the acquire or begin at this address could not be sent. */
   undelivered(from: string, request: string): void {
-    const address = addressOf(from, request);
-    if (this.#deliveries.get(address)?.undelivered() === true) this.#deliveries.delete(address);
+    if (this.#deliveries.get(from, request)?.undelivered() === true) this.#deliveries.delete(from, request);
   }
 
   drain(): void {
@@ -156,13 +161,13 @@ export class Calls {
   ): Promise<WaitAnswer> {
     return new Promise((resolve) => {
       const caller: Caller = { request, resolve, since: this.#parts.clock.now() };
-      const address = addressOf(command.from, command.request);
-      this.#deliveries.delete(address);
-      this.#orphans.cameBack(address);
-      const last = this.#entries.get(address)?.at(-1);
+      const { from, request: name } = command;
+      this.#deliveries.delete(from, name);
+      this.#orphans.cameBack(from, name);
+      const last = this.#entries.get(from, name)?.at(-1);
       const entry = enter(caller, last);
       if (entry !== last) {
-        this.#enter(address, entry);
+        this.#enter(command, entry);
         this.#submit(command);
       }
       // What comes within this turn of the event loop is not waited for.
@@ -170,23 +175,20 @@ export class Calls {
     });
   }
 
-  #enter(address: string, entry: Entry): void {
-    const entries = this.#entries.get(address);
-    if (entries === undefined) this.#entries.set(address, [entry]);
+  #enter({ from, request }: { readonly from: string; readonly request: string }, entry: Entry): void {
+    const entries = this.#entries.get(from, request);
+    if (entries === undefined) this.#entries.set(from, request, [entry]);
     else entries.push(entry);
   }
 
-  #remember(address: string, entry: Delivery): void {
-    this.#deliveries.set(address, entry);
-    if (this.#deliveries.size <= DELIVERIES_MAX) return;
-    for (const oldest of this.#deliveries.keys()) {
-      this.#deliveries.delete(oldest);
-      return;
+  #remember(from: string, request: string, entry: Delivery): void {
+    this.#deliveries.set(from, request, entry);
+    // Not the first of the table: to find that one takes longer the more were deleted before it.
+    const oldest = this.#remembered[this.#nextSlot];
+    if (oldest !== undefined && this.#deliveries.get(oldest.from, oldest.request) === oldest.entry) {
+      this.#deliveries.delete(oldest.from, oldest.request);
     }
+    this.#remembered[this.#nextSlot] = { from, request, entry };
+    this.#nextSlot = (this.#nextSlot + 1) % DELIVERIES_MAX;
   }
-}
-
-/** Scopes contain no space, so two addresses are never the same text. */
-function addressOf(from: string, request: string): string {
-  return `${from} ${request}`;
 }

@@ -47,15 +47,19 @@ export class Gate {
 }
 
 /** Checked before anything happens, also on upgrades: browsers send more than a page is allowed to read. */
-export function refusePage(
+export function refusePage(request: Asked, parts: Pick<HostParts, "settings" | "keyring">): Response | undefined {
+  const refusal = refuseHost(request, parts);
+  if (refusal !== undefined || isOriginAllowed(request, parts.settings.origins)) return refusal;
+  return problem("forbidden", "this origin is not allowed");
+}
+
+/** All that `refusePage` checks of a request that comes from no page. */
+export function refuseHost(
   request: Asked,
   { settings, keyring }: Pick<HostParts, "settings" | "keyring">,
 ): Response | undefined {
-  if (keyring.isEmpty && settings.loopbackHostsOnly && !isLoopback(request)) {
-    return problem("forbidden", "without API keys only loopback names are served");
-  }
-  if (isOriginAllowed(request, settings.origins)) return undefined;
-  return problem("forbidden", "this origin is not allowed");
+  if (!keyring.isEmpty || !settings.loopbackHostsOnly || isLoopback(request)) return undefined;
+  return problem("forbidden", "without API keys only loopback names are served");
 }
 
 export function unauthenticated(): Response {

@@ -26,6 +26,7 @@ import { nativePause } from "./pauses.ts";
 import { PlainAnswer } from "./plain.ts";
 import type { Socket } from "./ports.ts";
 import { problem } from "./problem.ts";
+import { RequestNames } from "./request-names.ts";
 import { rawPath } from "./request.ts";
 import { completeSettings, type HostChoices } from "./settings.ts";
 import { Space } from "./space.ts";
@@ -92,6 +93,7 @@ export class Host {
     this.#parts = {
       clock,
       mint,
+      requests: new RequestNames(mint),
       store,
       settings,
       timers: this.#timers,

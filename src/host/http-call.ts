@@ -35,11 +35,11 @@ export interface Grants {
 const TURNS_TO_READ = 2;
 
 /** The board is asked for at the moment of use: one that nobody listens to may have been unloaded meanwhile. */
-export async function onBoard<T>(
+export function onBoard<T>(
   call: Call,
   parts: HostParts,
   ask: (board: Switchboard) => Promise<T>,
-): Promise<T | Response> {
+): Promise<T> | Response {
   if (parts.isDraining()) return failed({ kind: "draining" });
   const board = parts.board(call.space);
   return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
@@ -73,7 +73,7 @@ async function hasHungUp(signal: HangUp): Promise<boolean> {
 }
 
 export function asking(call: Call, parts: HostParts): { from: string; request: string } {
-  return { from: scopeOf(call), request: `ask:${parts.mint.token()}` };
+  return { from: scopeOf(call), request: `ask:${parts.requests.next()}` };
 }
 
 /** Request ids of callers are unique within their credential. */
@@ -85,7 +85,7 @@ export function forbidden(permission: string): Response {
   return problem("forbidden", `this API key has not the permission to ${permission}`);
 }
 
-export function askStatus(call: Call, parts: HostParts, key: string): Promise<Answer | Response> {
+export function askStatus(call: Call, parts: HostParts, key: string): Promise<Answer> | Response {
   const command = { kind: "status", ...asking(call, parts), key: parts.keys.inward(key) } as const;
   return onBoard(call, parts, (board) => board.calls.ask(command));
 }

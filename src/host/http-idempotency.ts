@@ -35,7 +35,7 @@ async function begin(call: Call, parts: HostParts, grants: Grants): Promise<Resp
   if (body instanceof Response) return body;
   const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
-  const address = { from: scopeOf(call), request: `begin:${id ?? parts.mint.token()}` };
+  const address = { from: scopeOf(call), request: `begin:${id ?? parts.requests.next()}` };
   const fields = beginFields(body, parts);
   const command: Begin = { kind: "begin", ...address, session: false, key: parts.keys.inward(key), ...fields };
   if (isGone(call, parts)) return failed({ kind: "gone" });
@@ -174,7 +174,7 @@ function ask(
   parts: HostParts,
   key: string,
   asked: Unaddressed<Exclude<RecordCommand, Begin>>,
-): Promise<Answer | Response> {
+): Promise<Answer> | Response {
   const command = { ...asked, ...asking(call, parts), key: parts.keys.inward(key) };
   return onBoard(call, parts, (board) => board.calls.ask(command));
 }

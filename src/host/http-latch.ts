@@ -21,7 +21,7 @@ export function addLatchRoutes(router: Router, parts: HostParts, grants: Grants)
   router.get("/v1/latch", ({ var: { call } }) => listKeys(call, parts));
   for (const [name, serve] of LOCK_CALLS) {
     router.post(`${KEY}/${name}`, async ({ var: { call } }) => {
-      const answer = await serve(call, parts, grants);
+      const answer = await serve(call, rawPath(call.request).split("/")[3] ?? "", parts, grants);
       if (answer instanceof Response) return answer;
       if (answer.grant !== undefined) grants.note(call.request, answer.grant);
       return answer.toResponse();

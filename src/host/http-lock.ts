@@ -14,9 +14,10 @@ import { asking, askStatus, forbidden, type Grants, isGone, isStillThere, onBoar
 import type { HostParts } from "./parts.ts";
 import { PlainAnswer } from "./plain.ts";
 import { problem } from "./problem.ts";
-import { rawPath, readBody, readKey, readRequestId } from "./request.ts";
+import { keyOf, rawPath, readBody, readRequestId } from "./request.ts";
 
-export type ServeLock = (call: Call, parts: HostParts, grants: Grants) => Promise<Response | PlainAnswer>;
+/** `segment`: the key as it stands in the path. */
+type ServeLock = (call: Call, segment: string, parts: HostParts, grants: Grants) => Promise<Response | PlainAnswer>;
 
 export const LOCK_CALLS: ReadonlyMap<string, ServeLock> = new Map<string, ServeLock>([
   ["acquire", acquire],
@@ -28,13 +29,14 @@ export const LOCK_CALLS: ReadonlyMap<string, ServeLock> = new Map<string, ServeL
  * Where the way over the router, which costs more than the lock, can be spared: what serves this request, provided that
  * it passes the gate. Requests of pages are not among them: their answers need more headers.
  */
-export function lockCall(request: Asked): ServeLock | undefined {
+export function lockCall(request: Asked): { readonly serve: ServeLock; readonly segment: string } | undefined {
   if (request.method !== "POST") return undefined;
   const path = rawPath(request);
   if (!path.startsWith(PREFIX)) return undefined;
   const end = path.indexOf("/", PREFIX.length);
   const serve = end === -1 ? undefined : LOCK_CALLS.get(path.slice(end + 1));
-  return serve === undefined || request.headers.has("origin") ? undefined : serve;
+  if (serve === undefined || request.headers.has("origin")) return undefined;
+  return { serve, segment: path.slice(PREFIX.length, end) };
 }
 
 const PLAIN_ACQUIRE = { isPlain: isPlainAcquire };
@@ -42,8 +44,8 @@ const PLAIN_EXTEND = { isPlain: isPlainExtend };
 const PLAIN_RELEASE = { isPlain: isPlainRelease };
 const PREFIX = "/v1/latch/";
 
-async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Response | PlainAnswer> {
-  const key = readKey(call.request);
+async function acquire(call: Call, segment: string, parts: HostParts, grants: Grants): Promise<Response | PlainAnswer> {
+  const key = keyOf(segment);
   if (key instanceof Response) return key;
   const body = await readBody(call.request, AcquireBody, PLAIN_ACQUIRE);
   if (body instanceof Response) return body;
@@ -52,7 +54,7 @@ async function acquire(call: Call, parts: HostParts, grants: Grants): Promise<Re
   if (body.steal === true && !isPermitted(call.credential, "steal")) return forbidden("steal");
 
   const from = scopeOf(call);
-  const request = `acquire:${id ?? parts.mint.token()}`;
+  const request = `acquire:${id ?? parts.requests.next()}`;
   const command = acquireOf(body, { from, request, key: parts.keys.inward(key) }, parts);
   if (isGone(call, parts)) return failed({ kind: "gone" });
   const answered = await onBoard(call, parts, (board) => board.calls.acquire(command, call.request));
@@ -91,8 +93,8 @@ async function waitIsOver(call: Call, parts: HostParts, key: string): Promise<Re
   return problem("timeout", "the wait is over", { key, ...(holder === undefined ? undefined : { holder }) });
 }
 
-async function extend(call: Call, parts: HostParts): Promise<Response | PlainAnswer> {
-  const key = readKey(call.request);
+async function extend(call: Call, segment: string, parts: HostParts): Promise<Response | PlainAnswer> {
+  const key = keyOf(segment);
   if (key instanceof Response) return key;
   const body = await readBody(call.request, ExtendBody, PLAIN_EXTEND);
   if (body instanceof Response) return body;
@@ -103,14 +105,14 @@ async function extend(call: Call, parts: HostParts): Promise<Response | PlainAns
   return answer.kind === "extended" ? new PlainAnswer(extended(answer, key, parts.wire)) : failed(answer, key);
 }
 
-async function release(call: Call, parts: HostParts): Promise<Response | PlainAnswer> {
-  const key = readKey(call.request);
+async function release(call: Call, segment: string, parts: HostParts): Promise<Response | PlainAnswer> {
+  const key = keyOf(segment);
   if (key instanceof Response) return key;
   const body = await readBody(call.request, ReleaseBody, PLAIN_RELEASE);
   if (body instanceof Response) return body;
   const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
-  const address = { from: scopeOf(call), request: `release:${id ?? parts.mint.token()}` };
+  const address = { from: scopeOf(call), request: `release:${id ?? parts.requests.next()}` };
   const asked = { ...address, key: parts.keys.inward(key), token: body.token };
   const { hand_to: to } = body;
   const command =

@@ -6,7 +6,7 @@ import { ATTEMPT_HEADER, ATTEMPT_NUMBER_HEADER, REPLAYED_HEADER } from "../proto
 import { draining } from "./answers.ts";
 import type { Asked } from "./asked.ts";
 import type { Credential } from "./auth.ts";
-import { Gate, refusePage } from "./gate.ts";
+import { Gate, refuseHost, refusePage } from "./gate.ts";
 import type { CallVariables, Grants, Router } from "./http-call.ts";
 import { addEventRoutes } from "./http-events.ts";
 import { addIdempotencyRoutes } from "./http-idempotency.ts";
@@ -75,11 +75,11 @@ export function createApp(parts: HostParts, options: HttpOptions): App {
     fetch: (request, credential) =>
       counted(() => router.fetch(request, credential === undefined ? {} : { credential })),
     direct(request, credential) {
-      const serve = lockCall(request);
-      if (serve === undefined) return undefined;
+      const found = lockCall(request);
+      if (found === undefined) return undefined;
       return counted(() => {
-        const call = refusePage(request, parts) ?? gate.enter(request, credential);
-        return call instanceof Response ? call : serve(call, parts, options.grants);
+        const call = refuseHost(request, parts) ?? gate.enter(request, credential);
+        return call instanceof Response ? call : found.serve(call, found.segment, parts, options.grants);
       });
     },
   };

@@ -24,7 +24,12 @@ export function rawPath(request: Pick<Asked, "url">): string {
 
 /** The third segment of `/v1/latch/{key}/…`. */
 export function readKey(request: Asked): string | Response {
-  const key = decodeSegment(rawPath(request).split("/")[3] ?? "");
+  return keyOf(rawPath(request).split("/")[3] ?? "");
+}
+
+/** The key that is written so in a path. */
+export function keyOf(segment: string): string | Response {
+  const key = decodeSegment(segment);
   if (key !== undefined && key !== "" && isKey(key)) return key;
   return problem("bad_key", `the key must be 1 to ${KEY_BYTES_MAX} bytes of UTF-8, percent-encoded`);
 }
