@@ -10,10 +10,10 @@ import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono
 import { WebSocketServer } from "ws";
 import { startFromEnvironment } from "../src/cli/serve.ts";
 import type { Socket } from "../src/host/ports.ts";
-import { type Core, createCore, type Embedded } from "../src/latchkey.ts";
+import { type Core, createCore, type Embedded, type Traits } from "../src/latchkey.ts";
 import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
 import { isOurs, notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/requests.ts";
-import { startServer } from "../src/server.ts";
+import { type Listener, startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
 import { nodeCall, write } from "./node-call.ts";
 import { endingOf, isWebSocket, onLost, refuse, requestOf } from "./node-http.ts";
@@ -31,19 +31,23 @@ export interface Latchkey extends Embedded {
 
 // — serve —
 
+/** What is written to a caller whose hang-up is read is told as lost: so one turn, in which all is read. */
+const TRAITS: Traits = { hangUpTurns: 1 };
+
 export function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  return startServer(options, openSqlite, async (core, hostname, port) => {
+  const listen = async (core: Core, hostname: string, port: number): Promise<Listener> => {
     const { answer, upgrade } = wire(core);
     // Some HTTP clients (Java's) offer an upgrade to HTTP/2 with each request, to be ignored: Node would take it.
     const server = createServer({ shouldUpgradeCallback: isWebSocket }, answer).on("upgrade", upgrade);
     const ending = endingOf(server);
     await once(server.listen(port, hostname), "listening");
     return { port: (server.address() as AddressInfo).port, ...ending };
-  });
+  };
+  return startServer(options, openSqlite, listen, TRAITS);
 }
 
 export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
-  const core = createCore(options, openSqlite);
+  const core = createCore(options, openSqlite, TRAITS);
   const { answer, upgrade } = wire(core);
   const request: Latchkey["request"] = (incoming, outgoing) => {
     const isMine = isOurs(incoming.url ?? "/");

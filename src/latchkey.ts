@@ -42,7 +42,7 @@ export interface Core {
 export type OpenSqlite = (path: string, options: FileOptions) => Store;
 
 /** What is particular to a runtime, as in HostPorts. */
-export type Traits = Pick<HostPorts, "hasDearSignals">;
+export type Traits = Pick<HostPorts, "hasDearSignals" | "hangUpTurns">;
 
 export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite, traits: Traits = {}): Core {
   const { db, idempotencyDb = db ?? null, sync, onError = printError, fleet: choices, ...settings } = options;

@@ -2,6 +2,7 @@
 
 import type { Asked } from "./asked.ts";
 import type { Answer, WaitAnswer } from "./calls.ts";
+import type { HostParts } from "./parts.ts";
 
 export interface Caller {
   /** Its signal is asked for only when the caller has to wait: on some runtimes that costs as much as the call. */
@@ -11,13 +12,15 @@ export interface Caller {
 }
 
 export class Callers {
+  readonly #parts: Pick<HostParts, "turnsToKnow">;
   readonly #onLeft: () => void;
   /** Each caller with what takes its listener off again. */
   readonly #callers: Map<Caller, (() => void) | undefined> = new Map();
   #hasWaited = false;
 
   /** `onLeft`: one has hung up. */
-  constructor(onLeft: () => void) {
+  constructor(parts: Pick<HostParts, "turnsToKnow">, onLeft: () => void) {
+    this.#parts = parts;
     this.#onLeft = onLeft;
   }
 
@@ -59,9 +62,10 @@ export class Callers {
   }
 
   answer(answer: Answer): void {
+    const turnsToKnow = this.#parts.turnsToKnow();
     for (const [caller, takeOff] of this.#callers) {
       takeOff?.();
-      caller.resolve({ answer, hasWaited: this.#hasWaited });
+      caller.resolve({ answer, hasWaited: this.#hasWaited, turnsToKnow });
     }
     this.#callers.clear();
   }
@@ -69,7 +73,7 @@ export class Callers {
   #hungUp(caller: Caller): void {
     this.#callers.get(caller)?.();
     this.#callers.delete(caller);
-    caller.resolve({ answer: { kind: "gone" }, hasWaited: this.#hasWaited });
+    caller.resolve({ answer: { kind: "gone" }, hasWaited: this.#hasWaited, turnsToKnow: 0 });
     this.#onLeft();
   }
 }

@@ -12,6 +12,7 @@ import { BeginEntry } from "./begin-entry.ts";
 import type { Caller } from "./callers.ts";
 import { Orphans } from "./orphans.ts";
 import type { HostParts } from "./parts.ts";
+import { turnsOver } from "./turns.ts";
 import type { Told } from "./wire.ts";
 
 /** What a call comes to: an effect, or a reason why there is none. `gone`: the caller hung up. */
@@ -21,6 +22,8 @@ export interface WaitAnswer {
   readonly answer: Answer;
   /** Whether the caller had to wait for it. */
   readonly hasWaited: boolean;
+  /** After so many turns of the event loop it is known whether the caller had hung up before this. */
+  readonly turnsToKnow: number;
 }
 
 type Waited = Acquire | Begin;
@@ -41,6 +44,8 @@ export interface Entry {
 export interface Delivery extends Entry {
   /** Whether this very command was granted, not one that it repeats. */
   readonly isFresh: boolean;
+  /** Whether it is known that the answer does not come at once. */
+  readonly hasWaited: boolean;
   /** Notices from now on when the caller hangs up, if it still waits. */
   listen(caller: Caller): void;
   /** One more answer was lost. True when none can have arrived: then what was granted has been given back. */
@@ -60,6 +65,8 @@ export class Calls {
   /** The same in a ring. */
   readonly #remembered: { readonly from: string; readonly request: string; readonly entry: Delivery }[] = [];
   #nextSlot = 0;
+  /** Set while what is told grants a key to somebody who waited for it: so many turns of the event loop later that one is answered. */
+  #turnsBehind: number | undefined;
   readonly #orphans: Orphans;
 
   /** `isPrompt`: as in LockPort. */
@@ -80,10 +87,12 @@ export class Calls {
 
   /** For commands with one answer, which comes at once or with the next commit. */
   ask(command: Exclude<Command, { kind: Waited["kind"] | Unanswered }>): Promise<Answer> {
+    const behindGrants = (tell: () => void): void => this.#behindGrants(tell);
     return new Promise((resolve) => {
       const entry: Entry = {
         effect(effect) {
-          resolve(effect);
+          if (effect.kind === "released") behindGrants(() => resolve(effect));
+          else resolve(effect);
           return true;
         },
         drain() {},
@@ -123,9 +132,9 @@ export class Calls {
     if (entries === undefined || entry === undefined || !entry.effect(effect)) return;
     if (entries.length === 1) this.#entries.delete(from, request);
     else entries.shift();
-    if ((entry instanceof AcquireEntry || entry instanceof BeginEntry) && entry.isFresh) {
-      this.#remember(from, request, entry);
-    }
+    if (!(entry instanceof AcquireEntry || entry instanceof BeginEntry) || !entry.isFresh) return;
+    this.#remember(from, request, entry);
+    if (entry.hasWaited) this.#grantedToWaiter();
   }
 
   /** What was submitted for this address has no answer, and may have none for long. */
@@ -172,6 +181,23 @@ export class Calls {
       }
       // What comes within this turn of the event loop is not waited for.
       if (!this.#isPrompt()) entry.listen(caller);
+    });
+  }
+
+  /** What is told together with this, and is nobody's turn, is answered after it. */
+  #grantedToWaiter(): void {
+    this.#turnsBehind = this.#parts.turnsToKnow();
+    queueMicrotask(() => queueMicrotask(() => (this.#turnsBehind = undefined)));
+  }
+
+  /**
+   * A releaser is answered behind whoever holds the key by its release: that one waits for it, and to answer the other first would
+   * take as long as all the rest of a hand-off.
+   */
+  #behindGrants(tell: () => void): void {
+    queueMicrotask(() => {
+      if (this.#turnsBehind === undefined || this.#turnsBehind === 0) tell();
+      else turnsOver(this.#turnsBehind).then(tell, tell);
     });
   }
 

@@ -21,6 +21,11 @@ export interface HostPorts {
   readonly gather?: ((commit: () => void) => void) | undefined;
   /** To ask a request for its signal costs as much as the call, and one asked for late tells nothing at once: only calls that wait do. */
   readonly hasDearSignals?: boolean | undefined;
+  /**
+   * So many turns of the event loop after a hang-up has arrived a request's signal tells of it, at the latest. In the first of them all is
+   * read that had arrived, and it is the one that a gathered commit waits for. Default: 2. Where no signal tells of hang-ups: none.
+   */
+  readonly hangUpTurns?: number | undefined;
   readonly hibernation?: Hibernation;
   readonly share?: Share | undefined;
   /** Set where spaces are shared with other processes; `store` then only tells whether what is there is durable. */

@@ -53,6 +53,7 @@ export interface OpenedOptions {
   readonly liveness?: boolean;
 }
 
+const HANG_UP_TURNS_DEFAULT = 2;
 /** Records that have expired are deleted in groups: the store may have to look at every record for it. */
 const SWEEP_EVERY_MS = 10 * 60_000;
 
@@ -77,6 +78,7 @@ export class Host {
   #quarantineUntil: number;
   /** A space that the store failed at last; asking for it again shows whether the store is back. */
   #failedSpace: string | undefined;
+  #isAllRead = false;
   #isDraining = false;
   #isClosed = false;
   #stopping: Promise<void> | undefined;
@@ -84,6 +86,8 @@ export class Host {
   constructor(ports: HostPorts, choices?: HostChoices) {
     const settings = completeSettings(choices);
     const { clock, mint, store, onError, hibernation, pause = nativePause } = ports;
+    // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
+    const hangUpTurns = hibernation === undefined ? (ports.hangUpTurns ?? HANG_UP_TURNS_DEFAULT) : 0;
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
@@ -107,6 +111,7 @@ export class Host {
       streams: new Streams(pause),
       onError,
       hasDearSignals: ports.hasDearSignals === true,
+      turnsToKnow: () => (this.#isAllRead ? Math.max(hangUpTurns - 1, 0) : hangUpTurns),
       hibernation,
       share: ports.share,
       isDraining: () => this.#isDraining,
@@ -244,6 +249,13 @@ export class Host {
     }
   }
 
+  /** What waited until all that this turn of the event loop brought was read. */
+  #gathered(commit: () => void): void {
+    this.#isAllRead = true;
+    this.#turn(commit);
+    this.#isAllRead = false;
+  }
+
   #stop(end: (connection: Connection) => void): Promise<void> {
     this.#stopping ??= this.#stopOnce(end);
     return this.#stopping;
@@ -304,7 +316,7 @@ export class Host {
       options,
       serialFloor: store.durable ? 0 : this.#serialFloor,
       forgetEveryMs: this.#ports.hibernation?.forgetEveryMs,
-      gather: gather && ((commit) => gather(() => this.#turn(commit))),
+      gather: gather && ((commit) => gather(() => this.#gathered(commit))),
       onError: (error, about) => {
         // A record that cannot be read stops nothing, and must not go unseen.
         if (about.where === "find") this.#parts.metrics.count("latchkey_store_failures_total");

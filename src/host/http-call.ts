@@ -2,13 +2,14 @@
 
 import type { Hono } from "hono";
 import { failed } from "./answers.ts";
-import type { Asked, HangUp } from "./asked.ts";
+import type { Asked } from "./asked.ts";
 import type { Credential } from "./auth.ts";
 import type { Answer } from "./calls.ts";
 import type { Call } from "./gate.ts";
 import type { HostParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { CALLER_MARK, type Switchboard } from "./switchboard.ts";
+import { turnsOver } from "./turns.ts";
 
 export interface CallVariables {
   Variables: { call: Call };
@@ -32,8 +33,6 @@ export interface Grants {
   takeBack(grant: GrantTold): void;
 }
 
-const TURNS_TO_READ = 2;
-
 /** The board is asked for at the moment of use: one that nobody listens to may have been unloaded meanwhile. */
 export function onBoard<T>(
   call: Call,
@@ -50,26 +49,19 @@ export function isGone({ request }: Call, parts: HostParts): boolean {
   return !parts.hasDearSignals && request.signal.aborted;
 }
 
-/** False: whoever waited for what is granted is gone, and it was taken back. */
-export async function isStillThere(call: Call, parts: HostParts, grants: Grants, grant: GrantTold): Promise<boolean> {
-  // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
-  if (parts.hibernation !== undefined || !(await hasHungUp(call.request.signal))) return true;
-  grants.takeBack(grant);
-  return false;
-}
-
-/**
- * What let the key go and what tells of the hang-up may have arrived together, and been read in the other order. So whoever
- * has waited is looked at once more after the runtime has read everything that was there: in one turn of its loop it reads,
- * and at the end of that turn, or in the next, it tells of what has closed. A timer would wait for a ms.
- */
-async function hasHungUp(signal: HangUp): Promise<boolean> {
-  for (let turn = 0; turn < TURNS_TO_READ && !signal.aborted; turn++) {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-  return signal.aborted;
+/** False: whoever waited for what is granted is gone, and it was taken back. No promise where that is known at once. */
+export function isStillThere(
+  { request: { signal }, space }: Call,
+  turnsToKnow: number,
+  granted: Omit<GrantTold, "space">,
+  grants: Grants,
+): boolean | Promise<boolean> {
+  if (!granted.hasWaited) return true;
+  const isThere = (): boolean => {
+    if (signal.aborted) grants.takeBack({ space, ...granted });
+    return !signal.aborted;
+  };
+  return turnsToKnow === 0 ? isThere() : turnsOver(turnsToKnow, () => signal.aborted).then(isThere);
 }
 
 export function asking(call: Call, parts: HostParts): { from: string; request: string } {

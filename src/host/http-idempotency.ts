@@ -41,12 +41,12 @@ async function begin(call: Call, parts: HostParts, grants: Grants): Promise<Resp
   if (isGone(call, parts)) return failed({ kind: "gone" });
   const answered = await onBoard(call, parts, (board) => board.calls.begin(command, call.request));
   if (answered instanceof Response) return answered;
-  const { answer, hasWaited } = answered;
+  const { answer, hasWaited, turnsToKnow } = answered;
   if (answer.kind === "replay") return replayed(answer);
   if (answer.kind !== "started") return failed(answer, key);
-  const grant = { space: call.space, ...address, hasWaited };
-  if (hasWaited && !(await isStillThere(call, parts, grants, grant))) return failed({ kind: "gone" });
-  grants.note(call.request, grant);
+  const isThere = await isStillThere(call, turnsToKnow, { ...address, hasWaited }, grants);
+  if (!isThere) return failed({ kind: "gone" });
+  grants.note(call.request, { space: call.space, ...address, hasWaited });
   const { attempt, number } = answer;
   return json({ status: "started", key, attempt, number, ...leaseOf(answer, parts.wire) }, 201);
 }

@@ -59,14 +59,14 @@ async function acquire(call: Call, segment: string, parts: HostParts, grants: Gr
   if (isGone(call, parts)) return failed({ kind: "gone" });
   const answered = await onBoard(call, parts, (board) => board.calls.acquire(command, call.request));
   if (answered instanceof Response) return answered;
-  const { answer, hasWaited } = answered;
+  const { answer, hasWaited, turnsToKnow } = answered;
   if (answer.kind === "ended" && answer.outcome === "timed_out") {
     return body.on_timeout === "ok" ? new PlainAnswer({ status: "timeout" }) : waitIsOver(call, parts, key);
   }
   if (answer.kind !== "granted") return failed(answer, key);
-  const grant = { space: call.space, from, request, hasWaited };
-  if (hasWaited && !(await isStillThere(call, parts, grants, grant))) return failed({ kind: "gone" });
-  return new PlainAnswer(acquired(answer, key, parts.wire), grant);
+  const isThere = isStillThere(call, turnsToKnow, { from, request, hasWaited }, grants);
+  if (isThere instanceof Promise ? !(await isThere) : !isThere) return failed({ kind: "gone" });
+  return new PlainAnswer(acquired(answer, key, parts.wire), { space: call.space, from, request, hasWaited });
 }
 
 function acquireOf(
