@@ -10,6 +10,7 @@ import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/option
 import { isOurs, isUpgrade, notAnUpgrade } from "../src/requests.ts";
 import { type Listener, startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
+import { checkDeploy, isOnDeploy } from "./deno-deploy.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
 
@@ -44,21 +45,6 @@ export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
   const answer = wire(core);
   const fetch: Latchkey["fetch"] = (request) => (isOurs(request.url) ? answer(request) : undefined);
   return Object.assign(core.embedded, { fetch });
-}
-
-/** Deno Deploy answers with many processes, each with a disk of its own that ends with it: each would grant the same lock once. */
-function checkDeploy({ fleet }: LatchkeyOptions): void {
-  if (!isOnDeploy() || fleet !== undefined) return;
-  throw new Error(
-    "Deno Deploy runs many processes, and in memory or SQLite each would keep locks of its own: set LOCK_ADAPTER=redis and where that is",
-  );
-}
-
-function isOnDeploy(): boolean {
-  return ["DENO_DEPLOY", "DENO_DEPLOYMENT_ID"].some((variable) => {
-    const mayAsk = Deno.permissions.querySync({ name: "env", variable }).state === "granted";
-    return mayAsk && Deno.env.get(variable) !== undefined;
-  });
 }
 
 // — socket —

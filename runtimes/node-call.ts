@@ -2,9 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Asked, HangUp } from "../src/host/asked.ts";
-import { PLAIN_HEADERS, PlainAnswer } from "../src/host/plain.ts";
 import { BODY_BYTES_MAX } from "../src/protocol/limits.ts";
-import { onLost } from "./node-http.ts";
 
 /** Targets that mean to the web's URL what they say: it would take away a segment of dots, and read a backslash as a slash. */
 const PLAIN_TARGET = /^\/v1\/latch\/(?!\.|%2e)[\w.~%!$&'()*+,;:=@-]*\/[a-z]+(?:\?[\w.~%+=&-]*)?$/i;
@@ -17,26 +15,6 @@ export function nodeCall(incoming: IncomingMessage, outgoing: ServerResponse): N
   const length = headers.get("content-length");
   const isShort = length !== null && Number(length) <= BODY_BYTES_MAX && !headers.has("transfer-encoding");
   return isShort && headers.has("host") ? call : undefined;
-}
-
-/** Writes what `answered` comes to. `lost`: a grant that was told did not leave. */
-export async function write(
-  outgoing: ServerResponse,
-  answered: Promise<Response | PlainAnswer>,
-  lost: (answer: PlainAnswer) => void,
-): Promise<void> {
-  const answer = await answered;
-  if (!(answer instanceof PlainAnswer)) {
-    const body = Buffer.from(await answer.arrayBuffer());
-    if (outgoing.destroyed) return;
-    const headers = { ...Object.fromEntries(answer.headers), "content-length": body.length };
-    outgoing.writeHead(answer.status, headers).end(body);
-    return;
-  }
-  if (answer.grant !== undefined) onLost(outgoing, () => lost(answer));
-  if (outgoing.destroyed) return;
-  const { status, text } = answer;
-  outgoing.writeHead(status, { ...PLAIN_HEADERS, "content-length": Buffer.byteLength(text) }).end(text);
 }
 
 class NodeCall implements Asked, HangUp {

@@ -6,7 +6,6 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import { WebSocketServer } from "ws";
 import { startFromEnvironment } from "../src/cli/serve.ts";
 import type { Socket } from "../src/host/ports.ts";
@@ -15,8 +14,8 @@ import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/option
 import { isOurs, notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/requests.ts";
 import { type Listener, startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
-import { nodeCall, write } from "./node-call.ts";
-import { endingOf, isWebSocket, onLost, refuse, requestOf } from "./node-http.ts";
+import { answerer } from "./node-answer.ts";
+import { endingOf, isWebSocket, refuse, requestOf } from "./node-http.ts";
 import { onOver, PromptWebSocket } from "./node-websocket.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
@@ -104,13 +103,8 @@ interface Wired {
 }
 
 function wire({ host, onError, opened, closed }: Core): Wired {
-  const respond = async (request: Request, { outgoing }: HttpBindings | Http2Bindings): Promise<Response> => {
-    const response = await host.fetch(request);
-    onLost(outgoing, () => host.undelivered(response));
-    return response;
-  };
   // A process of our own may have a cheaper Response in the place of Node's, which costs a fifth of a call.
-  const listener = getRequestListener(respond, { overrideGlobalObjects: import.meta.main });
+  const answer = answerer({ host, onError }, { overrideGlobalObjects: import.meta.main });
   const protocols = new WeakMap<IncomingMessage, string>();
   const server = new WebSocketServer({
     noServer: true,
@@ -120,16 +114,6 @@ function wire({ host, onError, opened, closed }: Core): Wired {
     perMessageDeflate: false,
     handleProtocols: (_offered, incoming) => protocols.get(incoming) ?? false,
   });
-
-  const answer: Wired["answer"] = (incoming, outgoing) => {
-    const call = nodeCall(incoming, outgoing);
-    const answered = call && host.direct(call);
-    const written =
-      answered === undefined
-        ? listener(incoming, outgoing)
-        : write(outgoing, answered, (lost) => host.undelivered(lost));
-    written.catch((error: unknown) => onError(error, { where: "http" }));
-  };
 
   const upgrade: Wired["upgrade"] = (incoming, connection, head) => {
     // A client that breaks off makes an error, which without a listener would end the process.

@@ -2,16 +2,14 @@
 
 import type { MachineOptions } from "../core/index.ts";
 import { CLOSE, type CloseCode } from "../protocol/close.ts";
-import { SUBPROTOCOL } from "../protocol/limits.ts";
-import { isSpace } from "../protocol/names.ts";
-import { draining } from "./answers.ts";
+import { type Admission, admissionOf } from "./admission.ts";
+import { Arrivals } from "./arrivals.ts";
 import type { Asked } from "./asked.ts";
-import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
+import { type Credential, Keyring } from "./auth.ts";
 import { returnAfterMs } from "./comeback.ts";
 import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
 import { Departures } from "./departures.ts";
-import { refusePage } from "./gate.ts";
 import { type App, createApp } from "./http.ts";
 import type { GrantTold } from "./http-call.ts";
 import { gaugesOf } from "./gauges.ts";
@@ -25,9 +23,7 @@ import type { HostParts } from "./parts.ts";
 import { nativePause } from "./pauses.ts";
 import { PlainAnswer } from "./plain.ts";
 import type { Socket } from "./ports.ts";
-import { problem } from "./problem.ts";
 import { RequestNames } from "./request-names.ts";
-import { rawPath } from "./request.ts";
 import { completeSettings, type HostChoices } from "./settings.ts";
 import { Space } from "./space.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -37,14 +33,7 @@ import { FanOut } from "./watch/fan-out.ts";
 import { Streams } from "./watch/streams.ts";
 import { Wire } from "./wire.ts";
 
-/** An upgrade that may go on, and what its request showed; goes from `admit` to `opened`. */
-export interface Admission {
-  /** The subprotocol to echo; undefined: none. */
-  readonly protocol: string | undefined;
-  readonly shown: Shown;
-  /** The space that the URL named; a hello that names another one is refused. */
-  readonly space?: string | undefined;
-}
+export type { Admission };
 
 export interface OpenedOptions {
   /** Without one, for sockets within the process, a key may still be shown by the hello. */
@@ -53,7 +42,6 @@ export interface OpenedOptions {
   readonly liveness?: boolean;
 }
 
-const HANG_UP_TURNS_DEFAULT = 2;
 /** Records that have expired are deleted in groups: the store may have to look at every record for it. */
 const SWEEP_EVERY_MS = 10 * 60_000;
 
@@ -64,6 +52,7 @@ export class Host {
   readonly #timers: Timers;
   readonly #sweeper: Sweeper;
   readonly #departures = new Departures();
+  readonly #arrivals: Arrivals;
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
   /** One for all: there may be ten thousand silent connections. */
@@ -78,7 +67,6 @@ export class Host {
   #quarantineUntil: number;
   /** A space that the store failed at last; asking for it again shows whether the store is back. */
   #failedSpace: string | undefined;
-  #isAllRead = false;
   #isDraining = false;
   #isClosed = false;
   #stopping: Promise<void> | undefined;
@@ -86,8 +74,7 @@ export class Host {
   constructor(ports: HostPorts, choices?: HostChoices) {
     const settings = completeSettings(choices);
     const { clock, mint, store, onError, hibernation, pause = nativePause } = ports;
-    // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
-    const hangUpTurns = hibernation === undefined ? (ports.hangUpTurns ?? HANG_UP_TURNS_DEFAULT) : 0;
+    this.#arrivals = new Arrivals(ports);
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
@@ -111,7 +98,7 @@ export class Host {
       streams: new Streams(pause),
       onError,
       hasDearSignals: ports.hasDearSignals === true,
-      turnsToKnow: () => (this.#isAllRead ? Math.max(hangUpTurns - 1, 0) : hangUpTurns),
+      turnsToKnow: () => this.#arrivals.turnsToKnow(),
       hibernation,
       share: ports.share,
       isDraining: () => this.#isDraining,
@@ -170,14 +157,7 @@ export class Host {
    * HTTP status.
    */
   admit(request: Request): Admission | Response {
-    const refusal = this.#refuseUpgrade(request);
-    if (refusal !== undefined) return refusal;
-    const offered = offeredProtocols(request.headers.get("sec-websocket-protocol"));
-    const protocol = offered.includes(SUBPROTOCOL) ? SUBPROTOCOL : undefined;
-    const space = new URL(request.url).searchParams.get("space") ?? "";
-    if (space !== "" && !isSpace(space))
-      return problem("bad_space", "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -");
-    return { protocol, shown: this.#parts.keyring.shownBy(request), ...(space !== "" && { space }) };
+    return admissionOf(request, this.#parts);
   }
 
   opened(socket: Socket, { admission, liveness = true }: OpenedOptions = {}): void {
@@ -249,13 +229,6 @@ export class Host {
     }
   }
 
-  /** What waited until all that this turn of the event loop brought was read. */
-  #gathered(commit: () => void): void {
-    this.#isAllRead = true;
-    this.#turn(commit);
-    this.#isAllRead = false;
-  }
-
   #stop(end: (connection: Connection) => void): Promise<void> {
     this.#stopping ??= this.#stopOnce(end);
     return this.#stopping;
@@ -276,13 +249,6 @@ export class Host {
     this.#timers.stop();
     this.#isClosed = true;
     await this.#ports.store.close();
-  }
-
-  #refuseUpgrade(request: Request): Response | undefined {
-    const refusal = refusePage(request, this.#parts);
-    if (refusal !== undefined) return refusal;
-    if (rawPath(request) !== "/v1/session") return problem("not_found", "there is no WebSocket at this path");
-    return this.#isDraining ? draining() : undefined;
   }
 
   #takeBack({ space, from, request }: GrantTold): void {
@@ -316,7 +282,7 @@ export class Host {
       options,
       serialFloor: store.durable ? 0 : this.#serialFloor,
       forgetEveryMs: this.#ports.hibernation?.forgetEveryMs,
-      gather: gather && ((commit) => gather(() => this.#gathered(commit))),
+      gather: gather && ((commit) => gather(() => this.#arrivals.allRead(() => this.#turn(commit)))),
       onError: (error, about) => {
         // A record that cannot be read stops nothing, and must not go unseen.
         if (about.where === "find") this.#parts.metrics.count("latchkey_store_failures_total");

@@ -167,7 +167,7 @@ function readAttempt(request: Asked): string | Response {
   return problem("bad_request", `Latchkey-Attempt must be 1 to ${TOKEN_CHARS_MAX} characters`);
 }
 
-type Unaddressed<Asked> = Asked extends unknown ? Omit<Asked, "from" | "request" | "key" | "found"> : never;
+type Unaddressed<Command> = Command extends unknown ? Omit<Command, "from" | "request" | "key" | "found"> : never;
 
 function ask(
   call: Call,

@@ -32,10 +32,7 @@ export interface HostParts {
   readonly onError: OnError;
   /** As in HostPorts. */
   readonly hasDearSignals: boolean;
-  /**
-   * What lets a key go and what tells of a hang-up may arrive together, and be read in the other order. After so many turns of the
-   * event loop it is known who had hung up before what is being told.
-   */
+  /** As in `Arrivals`. */
   turnsToKnow(): number;
   readonly hibernation: Hibernation | undefined;
   readonly share: Share | undefined;
