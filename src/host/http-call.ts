@@ -51,12 +51,13 @@ export function isGone({ request }: Call, parts: HostParts): boolean {
 
 /** False: whoever waited for what is granted is gone, and it was taken back. No promise where that is known at once. */
 export function isStillThere(
-  { request: { signal }, space }: Call,
+  { request, space }: Call,
   turnsToKnow: number,
   granted: Omit<GrantTold, "space">,
   grants: Grants,
 ): boolean | Promise<boolean> {
   if (!granted.hasWaited) return true;
+  const { signal } = request;
   const isThere = (): boolean => {
     if (signal.aborted) grants.takeBack({ space, ...granted });
     return !signal.aborted;
