@@ -11,6 +11,13 @@ export function jain(counts: readonly number[]): number {
   return squares === 0 ? Number.NaN : (sum * sum) / (counts.length * squares);
 }
 
+/** Jain's index when so many grants are shared out as evenly as whole ones can be. */
+export function fairestJain(grants: number, clients: number): number {
+  const mean = grants / clients;
+  const rest = mean % 1;
+  return mean ** 2 / (mean ** 2 + rest * (1 - rest));
+}
+
 /** Standard deviation ÷ mean. */
 export function relativeDeviation(counts: readonly number[]): number {
   const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length;

@@ -7,12 +7,17 @@ import { measure } from "./harness/measure.ts";
 import { type Options, readOptions, USAGE } from "./harness/options.ts";
 import { ServerPool } from "./harness/pool.ts";
 import { progress } from "./harness/progress.ts";
-import type { Results, Row } from "./harness/results.ts";
+import { type Plan, planOf } from "./harness/plan.ts";
+import type { Results, Row, ScenarioTime } from "./harness/results.ts";
 import { type SoakTurns, soak } from "./harness/soak.ts";
 import { compare, readResults } from "./report/compare.ts";
 import { page } from "./report/page.ts";
-import { verdictLine } from "./report/soak.ts";
-import { block } from "./report/table.ts";
+import { leftOutLine, planned } from "./report/plan.ts";
+import { soakPlanned, verdictLine } from "./report/soak.ts";
+import { block, padded } from "./report/table.ts";
+import { targetsOf } from "./report/targets.ts";
+import { duration } from "./report/words.ts";
+import { warmUp, warmUpMsOf } from "./harness/warm-up.ts";
 import { isOnce } from "./scenarios.ts";
 import { inRepository } from "./servers/paths.ts";
 
@@ -26,8 +31,14 @@ async function main(args: readonly string[]): Promise<number> {
   if (options.compare !== undefined) {
     return compareFiles(...options.compare);
   }
+  if (options.isPlan) {
+    console.log(options.soak === undefined ? planned(await planWith(options)) : soakPlanned(options.soak));
+    return 0;
+  }
   const results = await runAll(options, args);
   const path = keep(results);
+  const targets = targetsOf(results);
+  if (targets.lines.length > 0) console.log(["", ...padded(targets), ""].join("\n"));
   for (const note of results.notes) console.log(`! ${note}`);
   const failures = failuresOf(results.rows);
   for (const failure of failures) console.log(`FAIL ${failure}`);
@@ -44,31 +55,55 @@ async function runAll(options: Options, args: readonly string[]): Promise<Result
   console.log(
     `${command}\ncommit ${version}; ${machine.processor}, ${machine.cores} cores, loopback, ${placing(machine)}`,
   );
-  const rows = await (options.soak === undefined ? runScenarios(options) : runSoak(options, options.soak));
-  const notes = notesOn(rows, machine.loadAtStart, machine.cores);
-  return { startedAt, commit: version, command, machine, ...options.run, loaders: options.loaders, rows, notes };
+  const done = await (options.soak === undefined ? runScenarios(options) : runSoak(options, options.soak));
+  const notes = notesOn(done.rows, machine.loadAtStart, machine.cores);
+  return { startedAt, commit: version, command, machine, ...options.run, loaders: options.loaders, ...done, notes };
 }
 
-async function runScenarios({ run, subjects, loaders, url }: Options): Promise<Row[]> {
+type Done = Pick<Results, "rows" | "scenarioTimes">;
+
+async function runScenarios(options: Options): Promise<Done> {
+  const { run, loaders, url } = options;
   const rows: Row[] = [];
-  const tell = progress(run.scenarios.length);
+  const scenarioTimes: ScenarioTime[] = [];
+  const plan = await planWith(options);
+  console.log(`about ${duration(plan.ms)}`);
+  const tell = progress(plan.ms);
   await using warm = new ServerPool(url);
-  for (const scenario of run.scenarios) {
-    tell.begin(scenario.name);
-    await using fresh = new ServerPool(url);
-    rows.push(...(await measure(scenario, subjects, { ...run, loaders }, isOnce(scenario) ? fresh : warm)));
-    await warm.endScenario();
-    tell.end();
-    console.log(block(scenario, rows));
+  tell.begin("until the servers are warm", plan.warmUpMs);
+  for (const kind of plan.warmUps) {
+    // What goes wrong here goes wrong again in the rows, which say so.
+    await warm
+      .get(kind)
+      .then((server) => warmUp(kind, server))
+      .catch(() => undefined);
+    tell.did(warmUpMsOf(kind));
   }
-  return rows;
+  tell.end();
+  for (const part of plan.scenarios) {
+    const { scenario, ms: plannedMs, leftOut } = part;
+    tell.begin(scenario.name, plannedMs);
+    {
+      await using fresh = new ServerPool(url);
+      const servers = isOnce(scenario) ? fresh : warm;
+      rows.push(...(await measure(part, { ...run, loaders }, servers, (ms) => tell.did(ms))));
+      await warm.endScenario();
+    }
+    scenarioTimes.push({ scenario: scenario.name, plannedMs, tookMs: tell.end(), leftOut });
+    console.log([block(scenario, rows), leftOutLine(part)].filter((line) => line !== undefined).join("\n"));
+  }
+  return { rows, scenarioTimes };
 }
 
-async function runSoak({ subjects, url }: Options, turns: SoakTurns): Promise<Row[]> {
+function planWith(options: Options): Promise<Plan> {
+  return planOf(options, new ServerPool(options.url));
+}
+
+async function runSoak({ subjects, url }: Options, turns: SoakTurns): Promise<Done> {
   await using servers = new ServerPool(url);
   const rows = await soak(turns, subjects, servers, console.log);
   console.log(["", ...rows.map(verdictLine)].join("\n"));
-  return rows;
+  return { rows };
 }
 
 /** Returns the path without its ending. */

@@ -36,6 +36,8 @@ export interface Scenario {
 
 export interface Run {
   readonly scenarios: readonly Scenario[];
+  /** Whether servers are driven for a while before anything is measured. */
+  readonly isWarm: boolean;
   readonly rounds: number;
   readonly sliceMs: number;
 }
@@ -128,6 +130,9 @@ const MIXED: readonly Scenario[] = [
 /** A mixed load of its own: load/soak.ts says which. */
 export const SOAK: Scenario = { ...base, name: "soak", shape: "soak", clients: 64, keys: 64, readers: 7 };
 
+/** What servers are driven with before anything is measured: harness/warm-up.ts. */
+export const WARM_UP: Scenario = hot(16);
+
 export function fullRun(choices: Choices): Run {
   return {
     scenarios: [
@@ -142,6 +147,7 @@ export function fullRun(choices: Choices): Run {
       storm(choices.sessions ?? 10_000),
       reconnect(choices.sessions ?? 10_000),
     ],
+    isWarm: true,
     rounds: 3,
     sliceMs: 300,
   };
@@ -162,6 +168,7 @@ export function quickRun(choices: Choices): Run {
       storm(choices.sessions ?? 1_000),
       reconnect(choices.sessions ?? 2_000),
     ],
+    isWarm: false,
     rounds: 2,
     sliceMs: 100,
   };

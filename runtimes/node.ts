@@ -16,7 +16,7 @@ import { type Listener, startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
 import { answerer } from "./node-answer.ts";
 import { endingOf, isWebSocket, refuse, requestOf } from "./node-http.ts";
-import { onOver, PromptWebSocket } from "./node-websocket.ts";
+import { onOver, PromptWebSocket, TextFrames } from "./node-websocket.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
 
@@ -68,11 +68,11 @@ let socketCount = 0;
 class NodeSocket implements Socket {
   readonly id: string = `node-${++socketCount}`;
   readonly #ws: PromptWebSocket;
-  readonly #connection: Duplex;
+  readonly #frames: TextFrames;
 
   constructor(ws: PromptWebSocket, connection: Duplex) {
     this.#ws = ws;
-    this.#connection = connection;
+    this.#frames = new TextFrames(connection);
   }
 
   get buffered(): number {
@@ -81,12 +81,7 @@ class NodeSocket implements Socket {
 
   send(text: string): boolean {
     if (this.#ws.readyState !== this.#ws.OPEN) return false;
-    // All that one tick sends to a socket leaves in one write, where ws would make one for each message.
-    if (this.#connection.writableCorked === 0) {
-      this.#connection.cork();
-      process.nextTick(() => this.#connection.uncork());
-    }
-    this.#ws.send(text);
+    this.#frames.write(text);
     return true;
   }
 

@@ -3,8 +3,12 @@
  * program itself. What it lets go is pushed to whoever waits, on any server of the fleet.
  */
 
-import { type HttpClient, httpClient } from "./client/http-client.ts";
+import { systemPorts } from "./client/clock.ts";
 import { asyncDispose } from "./client/dispose.ts";
+import { SessionClosedError } from "./client/errors.ts";
+import { type HttpClient, httpClient } from "./client/http-client.ts";
+import type { Fetch } from "./client/http-request.ts";
+import { endableTimers } from "./client/timers.ts";
 import { once } from "./ending.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import { openFleet } from "./fleet/open.ts";
@@ -32,7 +36,10 @@ export interface FleetOptions extends Omit<FleetChoices, "redis"> {
 }
 
 export interface FleetClient extends HttpClient, AsyncDisposable {
-  /** Whoever waits is sent away; what is held stays until it is released or its lease ends. */
+  /**
+   * Whoever waits is sent away with a `SessionClosedError`, as is every later call; what is held stays until its lease ends, renewed no
+   * more. Nothing is left open that keeps a program from its end.
+   */
   close(): Promise<void>;
 }
 
@@ -45,14 +52,21 @@ export function fleet(options: FleetOptions): FleetClient {
   const alarm = createAlarm(clock, () => host.woken());
   const store = { ...createMemoryStore(clock), close: () => shared.close() };
   const host = new Host({ clock, alarm, mint, store, onError, fleet: shared });
-  const client = httpClient("http://localhost", {
-    space,
-    onError,
-    fetch: (url, init) => host.fetch(new Request(url, init), TRUSTED),
-  });
+  let isClosing = false;
+  const timers = endableTimers(systemPorts);
+  const fetch: Fetch = async (url, init) => {
+    if (isClosing) throw new SessionClosedError();
+    const response = await host.fetch(new Request(url, init), TRUSTED);
+    // Who is sent away now would come again, and nobody would be there.
+    if (isClosing && response.status === 503) throw new SessionClosedError();
+    return response;
+  };
+  const client = httpClient("http://localhost", { space, onError, fetch }, timers.ports);
   const close = once(async () => {
+    isClosing = true;
     await host.drain();
     alarm.stop();
+    timers.end();
   });
   return Object.assign(client, { close, [asyncDispose]: close }) as FleetClient;
 }

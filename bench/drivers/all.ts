@@ -1,4 +1,4 @@
-import { echo, mutex, relay } from "./controls.ts";
+import { echo, handOver, mutex, relay } from "./controls.ts";
 import type { Driver } from "./driver.ts";
 import { latchkeyHttp, latchkeyInProcess, latchkeySocket, polling } from "./latchkey.ts";
 import { latchkeyRaw } from "./latchkey-raw.ts";
@@ -18,6 +18,7 @@ const PEERS: Readonly<Record<string, () => Promise<Driver>>> = {
 
 const OWN: readonly Driver[] = [
   relay,
+  handOver,
   echo,
   mutex,
   latchkeySocket,

@@ -46,6 +46,10 @@ export interface Target {
 export interface Opened {
   /** `broken` is called when a connection ends that nobody closed or dropped. */
   connect(index: number, broken: (error: Error) => void): Promise<BenchClient>;
+  /** Begins nothing more, and resolves when what is under way has been answered: the process may be stopped for minutes. */
+  rest?(): Promise<void>;
+  /** The end of a rest. */
+  wake?(): void;
   close(): Promise<void>;
 }
 

@@ -5,6 +5,7 @@ import { WebSocket } from "ws";
 import { type Client, connect, type Lock, type WebSocketConstructor } from "../../src/client/index.ts";
 import { httpClient } from "../../src/client/http.ts";
 import type { Embedded } from "../../src/latchkey.ts";
+import { Calls } from "./calls.ts";
 import { type BenchClient, type Capabilities, type Driver, type Held, nothing } from "./driver.ts";
 
 const can: Capabilities = {
@@ -17,8 +18,8 @@ const can: Capabilities = {
   clientsMax: 20_000,
 };
 
-/** HTTP locks live by their lease alone: longer than any row takes. */
-const TTL_MS = 120_000;
+/** HTTP locks live by their lease alone: longer than any row takes, in which a holder waits for its next turn. */
+const TTL_MS = 3_600_000;
 const WAIT_MAX_MS = 600_000;
 
 /** A poller's pause, ms; each one is a little different, lest all come at once. */
@@ -67,27 +68,32 @@ export const latchkeyHttp: Driver = {
   }),
 };
 
-/** What a program does that knows no queue: ask, wait a little, ask again. */
+/** What a program does that knows no queue: ask, wait a little, ask again. The client gives up on an answer after 10 s. */
 export const polling: Driver = {
   name: "polling",
   can: { ...can, quiet: false, ordered: false, clientsMax: 128 },
-  open: async ({ url }) => ({
-    connect: async () => {
-      const locks = httpClient(url);
-      return {
-        acquire: async (key, ask) => {
-          for (;;) {
-            const lock = await locks.tryAcquire(key, { ...ask, ttl: TTL_MS });
-            if (lock !== null) return heldBy(lock);
-            await sleep(POLL_MS * (0.5 + Math.random()));
-          }
-        },
-        drop: () => undefined,
-        close: nothing,
-      };
-    },
-    close: nothing,
-  }),
+  open: async ({ url }) => {
+    const calls = new Calls();
+    return {
+      connect: async () => {
+        const locks = httpClient(url);
+        return {
+          acquire: async (key, ask) => {
+            for (;;) {
+              const lock = await calls.run(() => locks.tryAcquire(key, { ...ask, ttl: TTL_MS }));
+              if (lock !== null) return { release: () => calls.run(() => lock.release()) };
+              await sleep(POLL_MS * (0.5 + Math.random()));
+            }
+          },
+          drop: () => undefined,
+          close: nothing,
+        };
+      },
+      rest: () => calls.rest(),
+      wake: () => calls.wake(),
+      close: nothing,
+    };
+  },
 };
 
 /** On whatever runtime runs the load generator. */

@@ -20,7 +20,8 @@ const can: Capabilities = {
 /** The libraries poll. Their own pauses are left as they come. */
 const polls: Capabilities = { ...can, quiet: false, ordered: false, clientsMax: 128 };
 
-const TTL_MS = 60_000;
+/** Longer than any row takes, in which a holder waits for its next turn. */
+const TTL_MS = 3_600_000;
 const TRIES_MAX = 1_000_000;
 
 /** One element in a list is the lock: BLPOP takes it, first come first served, RPUSH gives it back. Nothing saves it from a crash. */

@@ -4,7 +4,8 @@ import { Lock } from "@upstash/lock";
 import { Redis } from "@upstash/redis";
 import { type Driver, nothing } from "./driver.ts";
 
-const LEASE_MS = 60_000;
+/** Longer than any row takes, in which a holder waits for its next turn. */
+const LEASE_MS = 3_600_000;
 /** Its own pause, which must be said where the tries are. */
 const RETRY = { attempts: 1_000_000, delay: 100 };
 

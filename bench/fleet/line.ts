@@ -61,7 +61,10 @@ export class Line {
   }
 
   #join(client: BenchClient): void {
-    this.#line.push({ client, granted: client.acquire(this.#key, {}) });
+    const granted = client.acquire(this.#key, {});
+    // Whoever is in line when its client is closed is sent away, and nobody asks for it any more.
+    granted.catch(() => undefined);
+    this.#line.push({ client, granted });
   }
 
   async #settled(): Promise<void> {

@@ -1,5 +1,6 @@
 /** What a run must not show. Never a time: machines differ, and this one may be busy. */
 
+import { grouped } from "./groups.ts";
 import { TOO_LATE } from "./loader.ts";
 import type { Row } from "./results.ts";
 
@@ -8,6 +9,8 @@ const ORDERED = /ws-raw$/;
 
 const LOAD_BOUND = 0.9;
 const SERVER_IDLE = 0.8;
+/** Largest ÷ smallest of a floor's own times within a scenario. */
+const DRIFT_MAX = 1.5;
 /**
  * An order that was not answered in time, or a client whose hello or answer to a ping came too late: machines do that. A claim that
  * is never granted looks different: its load generator says that it is stuck.
@@ -42,6 +45,16 @@ export function isLoadBound({ loadShare = 0, serverShare = 0 }: Row): boolean {
   return loadShare >= LOAD_BOUND && serverShare < loadShare * SERVER_IDLE;
 }
 
+/** The scenarios in which a floor was not the same all the time, with the worst. */
+function driftOf(rows: readonly Row[]): string[] {
+  const worst = new Map<string, number>();
+  for (const { scenario, subject, scoreNs } of rows) {
+    if (!/ on (bun|deno|node|workerd)$/.test(subject) || scoreNs === undefined) continue;
+    worst.set(scenario, Math.max(worst.get(scenario) ?? 1, scoreNs.max / scoreNs.min));
+  }
+  return [...worst].filter(([, drift]) => drift > DRIFT_MAX).map(([name, drift]) => `${name} (× ${drift.toFixed(1)})`);
+}
+
 /** What a reader should know before believing the figures. */
 export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number): string[] {
   const notes: string[] = [];
@@ -50,21 +63,20 @@ export function notesOn(rows: readonly Row[], loadAtStart: number, cores: number
       `The machine was busy when the run began (load ${loadAtStart.toFixed(1)} on ${cores} cores): read the ratios only.`,
     );
   }
-  for (const { scenario, subject, scoreNs } of rows) {
-    const isFloor = / on (bun|deno|node|workerd)$/.test(subject);
-    if (isFloor && scoreNs !== undefined && scoreNs.max > 1.5 * scoreNs.min) {
-      const drift = (scoreNs.max / scoreNs.min).toFixed(1);
-      notes.push(`${scenario}: the floor ${subject} itself drifted by × ${drift} within the run.`);
-    }
+  const drifted = driftOf(rows);
+  if (drifted.length > 0) {
+    notes.push(`The machine drifted: a floor's own time went up and down by × 1.5 and more in ${drifted.join(", ")}.`);
   }
   for (const row of rows.filter(isTooLate)) {
     notes.push(`${row.scenario} · ${row.subject} did not answer in time, and does not count: is the machine busy?`);
   }
   const bound = rows.filter(isLoadBound);
   if (bound.length > 0) {
-    const names = bound.map(({ scenario, subject }) => `${scenario} · ${subject}`);
+    const named = [...grouped(bound, ({ scenario }) => scenario)].map(
+      ([scenario, same]) => `${scenario} · ${same.map(({ subject }) => subject).join(", ")}`,
+    );
     notes.push(
-      `The load generator, not the server, was the bottleneck of cycles/s in: ${names.join("; ")}. --loaders 2 splits all but drains, drops and storms.`,
+      `The load generator, not the server, was the bottleneck of cycles/s in: ${named.join("; ")}. --loaders 2 splits all but drains, drops and storms.`,
     );
   }
   return notes;

@@ -1,13 +1,15 @@
 /** A scenario: all its subjects and their floors, connected at once, take turns at the machine. */
 
 import { driverOf } from "../drivers/all.ts";
-import type { Capabilities } from "../drivers/driver.ts";
 import { spread } from "../figures.ts";
 import type { Slice } from "../load/job.ts";
-import { isOnce, ownFloorOf, type Scenario, type Shape } from "../scenarios.ts";
+import { isOnce, ownFloorOf, type Scenario } from "../scenarios.ts";
 import type { ServerKind } from "../servers/kinds.ts";
 import type { BenchServer } from "../servers/server.ts";
+import { costsOf } from "./costs.ts";
+import { type Group, groupsOf, sidesOf } from "./groups.ts";
 import { Party } from "./party.ts";
+import { type PlannedScenario, roundsOf } from "./plan.ts";
 import type { Row } from "./results.ts";
 import { type Floor, floorOf, type Subject } from "./subjects.ts";
 
@@ -32,68 +34,50 @@ interface Pair {
   readonly cycleRatios: number[];
 }
 
+/** `tell` hears of each step that is over, with the time that the plan had for it, ms. */
 export async function measure(
-  scenario: Scenario,
-  subjects: readonly Subject[],
+  { scenario, subjects, skipped }: Pick<PlannedScenario, "scenario" | "subjects" | "skipped">,
   turns: Turns,
   servers: Servers,
+  tell: (plannedMs: number) => void,
 ): Promise<Row[]> {
-  const rows: Row[] = [];
+  const { name } = scenario;
   const controls = new Map<string, Promise<Party>>();
-  const preparing: Promise<Pair>[] = [];
-  for (const subject of subjects) {
-    const why = (await whyNot(scenario, subject)) ?? (subject.server && servers.whyMissing(subject.server));
-    if (why === undefined) preparing.push(prepare(scenario, subject, controls, servers, turns.loaders));
-    else if (why !== "") rows.push({ scenario: scenario.name, subject: subject.name, floor: undefined, skipped: why });
-  }
-  const pairs = await Promise.all(preparing);
+  const connect = async (who: Subject | Floor): Promise<Party> => {
+    const { can } = await driverOf(who.driver);
+    const costs = costsOf(scenario, who, can.quiet, turns.sliceMs);
+    const server = who.server && (await servers.get(who.server));
+    return Party.prepare(who, server, scenario, turns.loaders, costs);
+  };
+  const pairs = await Promise.all(subjects.map((subject) => prepare(scenario, subject, controls, connect)));
   const floors = await Promise.all(controls.values());
   const parties = [...floors, ...pairs.map(({ party }) => party)];
-  if (!isOnce(scenario)) {
-    for (const party of parties) await party.warmUp(turns.sliceMs);
+  for (const { costs } of parties) tell(costs.prepareMs);
+  for (const party of parties) {
+    if (!isOnce(scenario)) await party.warmUp(turns.sliceMs);
+    tell(party.costs.warmUpMs);
   }
-  const rounds = isOnce(scenario) ? 1 : turns.rounds;
-  for (let round = 0; round < rounds; round++) {
-    for (const pair of pairs) await turn(pair, turns.sliceMs, round % 2 === 0);
+  const groups = groupsOf(pairs, ({ control }) => control?.name);
+  for (let round = 0; round < roundsOf(scenario, turns); round++) {
+    for (const group of groups) await turn(group, turns.sliceMs, round, tell);
   }
-  for (const party of parties) await party.finish();
-  for (const party of floors)
-    rows.push({ scenario: scenario.name, subject: party.name, floor: undefined, ...party.row() });
-  rows.push(...pairs.map((pair) => rowOf(scenario, pair)));
-  return rows;
-}
-
-const DROPPING: ReadonlySet<Shape> = new Set<Shape>(["drop", "crash", "storm", "reconnect", "soak"]);
-const TOLD: ReadonlySet<Shape> = new Set<Shape>(["storm", "reconnect", "soak"]);
-
-/** Empty: it makes no sense, and nobody has to hear of it. */
-export async function whyNot(
-  { shape, readers, limit, keys, clients, cut }: Scenario,
-  { driver, server, clientsMax: ownMax = Number.POSITIVE_INFINITY }: Subject,
-): Promise<string | undefined> {
-  const { can }: { readonly can: Capabilities } = await driverOf(driver);
-  if (DROPPING.has(shape) && !can.drop) return "";
-  // Only our own servers tell what is left of those who were cut, and only our own frames can be followed by a reset.
-  const isOwn = /^(?:latchkey-|given$)/.test(server ?? "");
-  if ((TOLD.has(shape) || cut === "frame" || cut === "rst") && !isOwn) return "";
-  // Whoever polls is late by its own pause; what has no server has no queue outside of this process.
-  if (shape === "open" && (!can.quiet || server === undefined)) return "";
-  if (readers > 0 && !can.shared) return "";
-  if (limit !== undefined && !can.limit) return "";
-  if (keys !== "hot" && !can.keys) return "";
-  const clientsMax = Math.min(can.clientsMax, ownMax);
-  return clients > clientsMax ? `at most ${clientsMax} clients` : undefined;
+  for (const party of parties) {
+    await party.finish();
+    tell(party.costs.finishMs);
+  }
+  return [
+    ...skipped.map(({ subject, why }) => ({ scenario: name, subject, floor: undefined, skipped: why })),
+    ...floors.map((party) => ({ scenario: name, subject: party.name, floor: undefined, ...party.row() })),
+    ...pairs.map((pair) => rowOf(scenario, pair)),
+  ];
 }
 
 async function prepare(
   scenario: Scenario,
   subject: Subject,
   controls: Map<string, Promise<Party>>,
-  servers: Servers,
-  loaders: number,
+  connect: (who: Subject | Floor) => Promise<Party>,
 ): Promise<Pair> {
-  const connect = async (who: Subject | Floor): Promise<Party> =>
-    Party.prepare(who, who.server && (await servers.get(who.server)), scenario, loaders);
   const floor = floorOf(subject, scenario);
   let control = floor && controls.get(floor.name);
   if (floor !== undefined && control === undefined) controls.set(floor.name, (control = connect(floor)));
@@ -101,15 +85,22 @@ async function prepare(
   return { subject, floor, party, control: against, timeRatios: [], cycleRatios: [] };
 }
 
-/** The two right after one another, now one and now the other first: a machine that drifts does so for both. */
-async function turn(
-  { party, control, timeRatios, cycleRatios }: Pair,
-  ms: number,
-  isFloorFirst: boolean,
-): Promise<void> {
-  let against = isFloorFirst ? await control?.slice(ms) : undefined;
-  const own = await party.slice(ms);
-  if (!isFloorFirst) against = await control?.slice(ms);
+/** Right after one another: a machine that drifts does so for all of them. */
+async function turn(group: Group<Pair>, ms: number, round: number, tell: (plannedMs: number) => void): Promise<void> {
+  const [before, after] = sidesOf(group, round);
+  const sliceOf = async (party: Party | undefined): Promise<Slice | undefined> => {
+    const slice = await party?.slice(ms);
+    tell(party?.costs.turnMs ?? 0);
+    return slice;
+  };
+  const first = await sliceOf(before?.party);
+  const against = await sliceOf(group.members[0].control);
+  const second = await sliceOf(after?.party);
+  if (before !== undefined) compare(before, first, against);
+  if (after !== undefined) compare(after, second, against);
+}
+
+function compare({ timeRatios, cycleRatios }: Pair, own: Slice | undefined, against: Slice | undefined): void {
   if (own === undefined) return;
   timeRatios.push(own.scoreNs === null ? Number.NaN : own.scoreNs / (own.againstNs ?? against?.scoreNs ?? Number.NaN));
   if (against !== undefined) cycleRatios.push(rate(own) / rate(against));

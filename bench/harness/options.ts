@@ -13,12 +13,18 @@ export interface Options {
   readonly url: string | undefined;
   /** In the place of the scenarios. */
   readonly soak: SoakTurns | undefined;
+  /** All subjects in all scenarios, and not those of a run of ten minutes. */
+  readonly isAll: boolean;
+  /** Nothing is measured, the plan is told. */
+  readonly isPlan: boolean;
   readonly compare: readonly [string, string] | undefined;
 }
 
 export const USAGE = `npm run bench -- [options]
   --quick              under 90 s, Latchkey alone; what matters is that nothing fails
-  --only a,b           scenarios and subjects whose names contain one of the words
+  --only a,b           scenarios and subjects whose names contain one of the words, all of them with all
+  --all                all subjects in all scenarios: about 20 minutes
+  --plan               what would be done and for how long, and nothing more
   --rounds n           turns each, default 3
   --slice ms           the length of a turn, default 300 and at most 300
   --loaders n          processes that the clients of a row are split over, default 1
@@ -41,6 +47,8 @@ export function readOptions(args: readonly string[]): Options {
     options: {
       quick: { type: "boolean", default: false },
       only: { type: "string", default: "" },
+      all: { type: "boolean", default: false },
+      plan: { type: "boolean", default: false },
       rounds: { type: "string" },
       slice: { type: "string" },
       sessions: { type: "string" },
@@ -69,10 +77,13 @@ export function readOptions(args: readonly string[]): Options {
   return {
     run: {
       scenarios: chosen(run.scenarios, words),
+      isWarm: run.isWarm,
       rounds: whole("rounds", values.rounds) ?? run.rounds,
       sliceMs: Math.min(SLICE_MS_MAX, whole("slice", values.slice) ?? run.sliceMs),
     },
     subjects: chosen(candidates, mustMatch(words, [...run.scenarios, ...everybody])),
+    isAll: values.all || values.quick || words.length > 0 || values.url !== undefined,
+    isPlan: values.plan,
     loaders: whole("loaders", values.loaders) ?? 1,
     url: values.url,
     soak: values.soak ? soakTurns(milliseconds(values.duration ?? DURATION_DEFAULT)) : undefined,
@@ -92,7 +103,7 @@ function mustMatch(words: readonly string[], all: readonly { readonly name: stri
   throw new Error(`--only ${unknown} names nothing. There are: ${all.map(({ name }) => name).join("; ")}`);
 }
 
-const SOAK_RUN: Run = { scenarios: [SOAK], rounds: 1, sliceMs: 0 };
+const SOAK_RUN: Run = { scenarios: [SOAK], isWarm: false, rounds: 1, sliceMs: 0 };
 
 function arrivalsOf(text: string): Arrivals["kind"] {
   if (text === "poisson" || text === "fixed") return text;

@@ -6,21 +6,28 @@ import type { Figures } from "../load/job.ts";
 import { LONG_SLICE_MS, type Scenario } from "../scenarios.ts";
 import { usageOf } from "../servers/proc.ts";
 import type { BenchServer } from "../servers/server.ts";
+import { type Costs, isLong } from "./costs.ts";
 import { Loaders, loadersFor, type Turn } from "./loaders.ts";
 import type { Row } from "./results.ts";
 import type { Floor, Subject } from "./subjects.ts";
+
+/** Cycles in a turn of the usual length below which their median says nothing. */
+const CYCLES_MIN = 3;
 
 let rowCount = 0;
 
 export class Party {
   readonly name: string;
+  readonly costs: Costs;
   readonly slices: Turn[] = [];
   error: string | undefined;
   figures: Figures | undefined;
   readonly #loaders: Loaders;
   readonly #server: BenchServer | undefined;
-  /** Whether it needs longer turns: it polls, or it got nothing done in one. */
-  #isSlow: boolean;
+  /** It always needs longer turns. */
+  readonly #isLong: boolean;
+  /** Its last turn showed that the next one must be longer. */
+  #isSlow = false;
   readonly #warmUpMs: number;
   /** Grants that need no release before them. */
   readonly #atOnce: number;
@@ -32,11 +39,13 @@ export class Party {
     loaders: Loaders,
     server: BenchServer | undefined,
     isQuiet: boolean,
+    costs: Costs,
   ) {
     this.name = who.name;
+    this.costs = costs;
     this.#loaders = loaders;
     this.#server = server;
-    this.#isSlow = !isQuiet;
+    this.#isLong = isLong(scenario, isQuiet);
     this.#atOnce = scenario.keys === "own" ? scenario.clients : 0;
     this.#warmUpMs = "warmUpMs" in who ? who.warmUpMs : 0;
   }
@@ -47,10 +56,11 @@ export class Party {
     server: BenchServer | undefined,
     scenario: Scenario,
     loaderCount: number,
+    costs: Costs,
   ): Promise<Party> {
     const { can } = await driverOf(who.driver);
     const loaders = new Loaders(who.load, can.quiet, loadersFor(scenario, server !== undefined, loaderCount));
-    const party = new Party(who, scenario, loaders, server, can.quiet);
+    const party = new Party(who, scenario, loaders, server, can.quiet, costs);
     const row = `row${++rowCount}-${process.pid}`;
     const count = scenario.keys === "hot" ? 1 : scenario.keys === "own" ? scenario.clients : scenario.keys;
     const keys = Array.from({ length: count }, (_, index) => `${row}:${index}`);
@@ -64,19 +74,24 @@ export class Party {
     if (this.error !== undefined) return;
     const slice = await this.#try(() => this.#loaders.slice(Math.max(ms, this.#warmUpMs), true));
     // With keys of their own all clients are granted at once when they begin, and never as fast again.
-    if (slice !== undefined) this.#isSlow ||= slice.scoreNs === null || slice.cycles <= this.#atOnce;
+    if (slice !== undefined) this.#isSlow = slice.scoreNs === null || slice.cycles <= this.#atOnce;
   }
 
   async slice(ms: number): Promise<Turn | undefined> {
     if (this.error !== undefined) return undefined;
     const before = this.#serverCpu();
-    const slice = await this.#try(() => this.#loaders.slice(this.#isSlow ? Math.max(ms, LONG_SLICE_MS) : ms, false));
+    const slice = await this.#try(() => this.#loaders.slice(this.#lengthOf(ms), false));
     this.#serverCpuMs += this.#serverCpu() - before;
     if (slice !== undefined) {
       this.slices.push(slice);
-      this.#isSlow ||= slice.scoreNs === null;
+      // By what it did, not once and for all: it may have been the machine that stood still.
+      this.#isSlow = slice.scoreNs === null || (slice.cycles * ms) / slice.windowMs < CYCLES_MIN;
     }
     return slice;
+  }
+
+  #lengthOf(ms: number): number {
+    return this.#isLong || this.#isSlow ? Math.max(ms, LONG_SLICE_MS) : ms;
   }
 
   /** Reads the figures and ends the load generator. */

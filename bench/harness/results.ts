@@ -60,6 +60,14 @@ export interface Verdict {
   readonly early: number;
 }
 
+/** How long a scenario took, and who could have taken part in it, but did not by default. */
+export interface ScenarioTime {
+  readonly scenario: string;
+  readonly plannedMs: number;
+  readonly tookMs: number;
+  readonly leftOut: readonly string[];
+}
+
 export interface Machine {
   readonly processor: string;
   readonly cores: number;
@@ -81,6 +89,8 @@ export interface Results {
   readonly sliceMs: number;
   /** Absent from files that are older than the option: 1. */
   readonly loaders?: number;
+  /** Absent from files that are older than it, and from soaks. */
+  readonly scenarioTimes?: readonly ScenarioTime[];
   readonly rows: readonly Row[];
   readonly notes: readonly string[];
 }

@@ -6,7 +6,9 @@ import { usageOf } from "../servers/proc.ts";
 import type { BenchServer } from "../servers/server.ts";
 import { gaugesOf } from "../servers/view.ts";
 import { soakHead, soakLine } from "../report/soak.ts";
-import { type Servers, whyNot } from "./measure.ts";
+import { costsOf } from "./costs.ts";
+import { whyNot } from "./eligible.ts";
+import type { Servers } from "./measure.ts";
 import { Party } from "./party.ts";
 import type { Row, SoakSample } from "./results.ts";
 import type { Subject } from "./subjects.ts";
@@ -42,7 +44,8 @@ export async function soak(
   for (const subject of subjects) {
     if ((await whyNot(SOAK, subject)) !== undefined || subject.server === undefined) continue;
     const server = await servers.get(subject.server);
-    soaked.push({ party: await Party.prepare(subject, server, SOAK, 1), server, samples: [] });
+    const costs = costsOf(SOAK, subject, true, intervalMs);
+    soaked.push({ party: await Party.prepare(subject, server, SOAK, 1, costs), server, samples: [] });
   }
   tell(soakHead());
   for (let interval = 1; interval <= intervals; interval++) {

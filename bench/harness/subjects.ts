@@ -1,6 +1,6 @@
 /** Who is measured: a driver, the server it talks to, and the floor that it is set against. */
 
-import { HOSTS, type HostName, type RuntimeName, RUNTIMES, type ServerKind } from "../servers/kinds.ts";
+import { type HostName, type RuntimeName, RUNTIMES, type ServerKind } from "../servers/kinds.ts";
 import { ownFloorOf, type Scenario } from "../scenarios.ts";
 
 export interface Subject {
@@ -16,6 +16,8 @@ export interface Subject {
   readonly warmUpMs?: number;
   /** Where it is fewer than the driver's. */
   readonly clientsMax?: number;
+  /** About, for the plan, where it is more than usual. */
+  readonly handOffMs?: number;
 }
 
 export interface Floor {
@@ -29,14 +31,17 @@ export interface Floor {
 const FASTEST: RuntimeName = "bun";
 
 /** Each grant after a wait is held back there for 20 ms (src/workers/delivery.ts): a drain of 128 would take seconds. */
-const SLOW_HTTP: Subject = { ...served("workerd", "http", false), clientsMax: 16 };
+const SLOW_HTTP: Subject = { ...served("workerd", "http", false), clientsMax: 16, handOffMs: 30 };
 
 export const SUBJECTS: readonly Subject[] = [
-  ...HOSTS.flatMap((host) => [
-    served(host, "ws-raw", host !== "workerd"),
-    served(host, "ws", host === "bun"),
-    host === "workerd" ? SLOW_HTTP : served(host, "http", false),
+  ...RUNTIMES.flatMap((runtime): Subject[] => [
+    served(runtime, "ws-raw", true),
+    served(runtime, "ws", runtime === "bun"),
+    { ...served(runtime, "http", false), handOffMs: 4 },
   ]),
+  { ...served("workerd", "ws-raw", false), handOffMs: 1.2 },
+  { ...served("workerd", "ws", false), handOffMs: 1.6 },
+  SLOW_HTTP,
   ...RUNTIMES.map((runtime): Subject => ({
     name: `${runtime} in-process`,
     driver: "in-process",
@@ -45,16 +50,17 @@ export const SUBJECTS: readonly Subject[] = [
     floor: runtime,
     isQuick: false,
   })),
-  { ...served("bun", "polling", false), name: "polling (bun http)" },
+  ...RUNTIMES.map((runtime) => ({ ...served(runtime, "hand-over", false), server: `floor-${runtime}` as const })),
+  { ...served("bun", "polling", false), name: "polling (bun http)", handOffMs: 20 },
   peer("redis-list", "redis"),
   peer("redis-lua", "redis"),
-  peer("redis-semaphore", "redis"),
-  peer("redlock5", "redis"),
-  peer("redlock4", "redis"),
-  peer("upstash-lock", "upstash"),
+  { ...peer("redis-semaphore", "redis"), handOffMs: 6 },
+  { ...peer("redlock5", "redis"), handOffMs: 6 },
+  { ...peer("redlock4", "redis"), handOffMs: 6 },
+  { ...peer("upstash-lock", "upstash"), handOffMs: 40 },
   peer("postgres", "postgres"),
-  peer("etcd", "etcd"),
-  { ...peer("zookeeper", "zookeeper"), warmUpMs: 3_000 },
+  { ...peer("etcd", "etcd"), handOffMs: 5 },
+  { ...peer("zookeeper", "zookeeper"), warmUpMs: 3_000, handOffMs: 1.2 },
 ];
 
 /** A server that runs somewhere: through hand-written frames, set against our own floor on Node, for want of its own. */

@@ -3,11 +3,14 @@
  * runtime's own pauses (its collector's, and those of a Map that shrinks) are told from ours.
  */
 
+import { SWEPT_MAX } from "../../src/host/sweeper.ts";
 import { KeyTable } from "../../src/stores/key-table.ts";
 import { keyOf, recordOf } from "./filling.ts";
 import { collectGarbage } from "./garbage.ts";
-import { Stopwatch } from "./stopwatch.ts";
-import { SWEPT_MAX, told } from "./sweep.ts";
+import { judge } from "./pauses.ts";
+import { Stopwatch, type Taken } from "./stopwatch.ts";
+import { PAUSE_MAX_MS } from "./sweep.ts";
+import { lines } from "./words.ts";
 
 interface Table {
   readonly set: (key: string, value: unknown) => unknown;
@@ -22,11 +25,11 @@ export async function controls(count: number): Promise<void> {
 async function control(name: string, table: Table, count: number): Promise<void> {
   for (let i = 0; i < count; i++) table.set(keyOf(i), recordOf(i));
   await collectGarbage();
-  const pauses: number[] = [];
+  const taken: Taken[] = [];
   for (let i = 0; i < count;) {
     const watch = new Stopwatch();
     for (const end = Math.min(i + SWEPT_MAX, count); i < end; i++) table.delete(keyOf(i));
-    pauses.push(watch.read().paused);
+    taken.push(watch.read());
   }
-  console.log(`    ${name.padEnd(30)} ${told(pauses)}`);
+  for (const line of lines(name, judge(taken, PAUSE_MAX_MS))) console.log(line);
 }

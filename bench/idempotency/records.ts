@@ -20,7 +20,25 @@ const SLOWER_MAX = 2;
 
 type Open = (path: string) => Store;
 
-export async function recordCosts(count: number): Promise<void> {
+/** Beside a store without records. */
+export function besideRecords(count: number): Promise<void> {
+  return withStores(async (open) => {
+    await compare("in memory", () => createMemoryStore(systemClock), count);
+    await compare("in SQLite", open, count);
+  });
+}
+
+export function sweeps(count: number): Promise<void> {
+  return withStores(async (open, folder) => {
+    const memory = createMemoryStore(systemClock);
+    await sweep({ where: "in memory", filling: memory, reopen: () => memory, count, folder });
+    await controls(count);
+    // Opened anew, so that what the filling has left in the log is in the file.
+    await sweep({ where: "in SQLite", filling: open("sweep.db"), reopen: () => open("sweep.db"), count, folder });
+  });
+}
+
+async function withStores(work: (open: Open, folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "latchkey-bench-"));
   const { openSqlite } =
     "Bun" in globalThis
@@ -28,13 +46,7 @@ export async function recordCosts(count: number): Promise<void> {
       : await import("../../src/stores/node-sqlite.ts");
   const open: Open = (path) => openSqlite(join(folder, path), { clock: systemClock });
   try {
-    await compare("in memory", () => createMemoryStore(systemClock), count);
-    await compare("in SQLite", open, count);
-    const memory = createMemoryStore(systemClock);
-    await sweep({ where: "in memory", filling: memory, reopen: () => memory, count, folder });
-    await controls(count);
-    // Opened anew, so that what the filling has left in the log is in the file.
-    await sweep({ where: "in SQLite", filling: open("sweep.db"), reopen: () => open("sweep.db"), count, folder });
+    await work(open, folder);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,33 +1,53 @@
-/** How long something took, without the time in which the machine let other processes run in our place. */
+/** How long something took, and where that went: work, a wait for a core that others have, or a wait for the disk. */
 
 import { readFileSync } from "node:fs";
 
 export interface Taken {
-  /** For how long nothing else could happen in this thread, ms: its work, and what it waited for, as for a disk. */
-  readonly paused: number;
-  /** Its work alone. */
-  readonly worked: number;
+  /** From beginning to end, ms: nothing else could happen in this thread. */
+  readonly wall: number;
+  /** Of that, its work on a core. Undefined: the kernel does not tell. */
+  readonly own: number | undefined;
+  /** Of that, when it could have worked and the kernel had others on the core. 0 where it does not tell. */
+  readonly core: number;
 }
 
 export class Stopwatch {
-  readonly #before = ofThread();
-  readonly #begun = performance.now();
+  readonly #before: ThreadTimes | undefined;
+  readonly #begun: number;
+
+  constructor() {
+    settle();
+    this.#before = ofThread();
+    this.#begun = performance.now();
+  }
 
   read(): Taken {
-    const took = performance.now() - this.#begun;
-    const { worked, waited } = ofThread();
-    const paused = Math.max(0, took - (waited - this.#before.waited));
-    // The kernel may count work by whole ticks of 4 ms.
-    return { paused, worked: Math.min(paused, worked - this.#before.worked) };
+    const wall = performance.now() - this.#begun;
+    const core = ofThread()?.core ?? 0;
+    // After the wait for a core was read, since this is one more.
+    settle();
+    const own = ofThread()?.own;
+    if (this.#before === undefined || own === undefined) return { wall, own: undefined, core: 0 };
+    return { wall, own: Math.min(wall, own - this.#before.own), core: Math.min(wall, core - this.#before.core) };
   }
 }
 
-/** Of this thread since its start, as Linux counts it: ms of work, and ms in which it could have worked and was not let. */
-function ofThread(): { readonly worked: number; readonly waited: number } {
+interface ThreadTimes {
+  readonly own: number;
+  readonly core: number;
+}
+
+/** Of this thread since its start, as Linux counts it, ms. */
+function ofThread(): ThreadTimes | undefined {
   try {
-    const [worked, waited] = readFileSync("/proc/thread-self/schedstat", "utf8").split(" ");
-    return { worked: Number(worked) / 1e6, waited: Number(waited) / 1e6 };
+    const [own, core] = readFileSync("/proc/thread-self/schedstat", "utf8").split(" ");
+    return { own: Number(own) / 1e6, core: Number(core) / 1e6 };
   } catch {
-    return { worked: 0, waited: 0 };
+    return undefined;
   }
+}
+
+/** The kernel adds up a thread's work when the thread stops, else only with its tick of 4 ms: so it stops for a moment. */
+function settle(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0.001);
 }

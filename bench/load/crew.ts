@@ -59,13 +59,10 @@ export class Crew {
     this.#fail(error);
   };
 
-  /** In order, as far as it matters: the relay's ring is the order of opening. */
   async connect(count: number = this.scenario.clients): Promise<void> {
-    const isOrdered = !this.driver.can.keys;
-    const atOnce = isOrdered ? 1 : CONNECTING_MAX;
     while (this.clients.length < count) {
       const from = this.clients.length;
-      const batch = Array.from({ length: Math.min(atOnce, count - from) }, (_, i) =>
+      const batch = Array.from({ length: Math.min(CONNECTING_MAX, count - from) }, (_, i) =>
         this.opened.connect(from + i, this.broken),
       );
       this.clients.push(...(await Promise.all(batch)));

@@ -1,6 +1,6 @@
 /** Who got which key when, and whether anybody had it who must not. */
 
-import { distinctInWindow, inversions, jain, median, relativeDeviation, returns } from "../figures.ts";
+import { distinctInWindow, fairestJain, inversions, jain, median, relativeDeviation, returns } from "../figures.ts";
 import type { Shape } from "../scenarios.ts";
 import type { Fairness, Hold } from "./job.ts";
 import { Times } from "./summary.ts";
@@ -45,8 +45,10 @@ export interface Granted {
 const REMEMBERED_MAX = 300_000;
 const TIMELINE_MAX = 400;
 
-/** Grants a client, on average, below which a single one more or less would look unfair. */
-const GRANTS_MIN = 8;
+/** With so few grants that one more or less costs a client this, Jain's index says nothing of a service that is fair about it. */
+const JAIN_MIN = 0.999;
+/** Below this share of what could be had it is unfair however few they are. */
+const UNFAIR = 0.9;
 
 export class Record {
   /** After a release. */
@@ -146,7 +148,7 @@ export class Record {
     const holders = hottest?.holders ?? [];
     return {
       grants,
-      jain: mean(grants) < GRANTS_MIN ? null : jain(grants),
+      jain: jainOf(grants),
       relativeDeviation: relativeDeviation(grants),
       maxByMin: least === 0 ? null : Math.max(...grants) / least,
       // Not those for whom there were no grants: a slow service is not an unfair one.
@@ -196,8 +198,10 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-function mean(values: readonly number[]): number {
-  return total(values) / values.length;
+function jainOf(grants: readonly number[]): number | null {
+  const index = jain(grants);
+  const fairest = fairestJain(total(grants), grants.length);
+  return fairest >= JAIN_MIN || index < UNFAIR * fairest ? index : null;
 }
 
 function finite(value: number): number | null {

@@ -26,7 +26,8 @@ class Worker {
   }
 
   async slice(ms: number, isWarmUp: boolean, atNs: number | undefined): Promise<Slice> {
-    const { record, gate, log } = this.#crew;
+    const { record, gate, log, opened } = this.#crew;
+    opened.wake?.();
     if (atNs !== undefined) await untilMachineNs(atNs);
     record.beginSlice();
     const before = process.cpuUsage();
@@ -34,9 +35,11 @@ class Worker {
     const againstNs = await this.#orStuck(() => this.#course.turn(ms));
     const cpu = process.cpuUsage(before);
     const windowMs = (gate.nowNs() - beganNs) / 1e6;
+    const { cycles } = record;
+    // A grant that comes meanwhile does not count: the gate is closed.
+    await this.#orStuck(async () => opened.rest?.());
     const { error } = this.#crew;
     if (error !== undefined) throw error;
-    const { cycles } = record;
     const scores = record.scoresOf(this.#crew.scenario.shape);
     if (isWarmUp) {
       record.forgetTimes();

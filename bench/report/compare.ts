@@ -28,7 +28,8 @@ export function compare(before: Results, after: Results): string {
   for (const row of after.rows) {
     const old = before.rows.find((candidate) => nameOf(candidate) === nameOf(row));
     const wrong = excuse(row);
-    if (old === undefined) continue;
+    // Of what no run can measure nobody has to hear again.
+    if (old === undefined || (old.skipped !== undefined && old.skipped === row.skipped)) continue;
     if (wrong !== undefined) remarks.push(`${nameOf(row)} has no figures now: ${wrong}`);
     else if (excuse(old) !== undefined) remarks.push(`${nameOf(row)} had no figures: ${excuse(old)}`);
     else {

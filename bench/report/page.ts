@@ -1,16 +1,22 @@
 /** One HTML file with everything in it: no script, no font, no link. */
 
+import { grouped } from "../harness/groups.ts";
 import { placing } from "../harness/machine.ts";
 import type { Results, Row } from "../harness/results.ts";
 import { ownFloorOf, type Scenario } from "../scenarios.ts";
+import { allFiguresOf } from "./all-figures.ts";
+import { type Level, ratios, shares } from "./bars.ts";
 import { colorOf, isFloor } from "./colors.ts";
-import { type Distribution, distributions, grants, overTime, ratios, throughput, timeline } from "./plots.ts";
+import { type Distribution, distributions, overTime, throughput } from "./lines.ts";
+import { panelsOf } from "./panels.ts";
+import { leftOutLine } from "./plan.ts";
+import { grants, timeline } from "./portraits.ts";
 import { clock, verdictWords } from "./soak.ts";
+import { STYLE } from "./style.ts";
 import { escape } from "./svg.ts";
-import { cellsOf } from "./table.ts";
-
-/** Pictures of each client are drawn for this many subjects at most. */
-const PORTRAITS_MAX = 16;
+import { type Cells, cellsOf } from "./table.ts";
+import { targetsOf } from "./targets.ts";
+import { ratio } from "./words.ts";
 
 const HAND_OFFS = "share of the hand-offs";
 const RANGE = " (line: range over the rounds)";
@@ -40,41 +46,78 @@ ${sections(results)}
 `;
 }
 
-function overview({ rows, scenarios }: Results): string {
-  const drawn = throughput(rows, scenarios);
-  if (drawn === "") return "";
-  const names = [
-    ...new Set(rows.filter(({ scenario }) => scenario.startsWith("hot key ")).map(({ subject }) => subject)),
-  ];
-  return `<section><h2>Throughput against clients</h2>${legend(names)}<div class="wide">${drawn}</div></section>`;
+/** What most people came for. */
+function overview(results: Results): string {
+  const { rows, scenarios } = results;
+  const hot = scenarios.filter(({ name }) => name.startsWith("hot key "));
+  const measured = rows.filter((row) => hot.some(({ name }) => name === row.scenario) && isValid(row));
+  // With one size alone there is nothing to compare.
+  const names = [...grouped(measured, ({ subject }) => subject)].flatMap(([name, same]) =>
+    same.length > 1 ? [name] : [],
+  );
+  const lines = panelsOf(names).map(({ title, subjects }) =>
+    figure(titled("Throughput", title), throughput(rows, scenarios, subjects)),
+  );
+  // Where there are many the differences are largest; those who poll are not in the largest.
+  const crowd = hot.find(({ clients }) => clients === 128) ?? hot.at(-1);
+  const fair = figure(
+    `Fairness: Jain's index, ${crowd?.clients} clients on one key`,
+    shares(jains(rows, crowd), "1 is fair"),
+  );
+  const line = scenarios.find(({ shape }) => shape === "drain");
+  const drained = figure(
+    `Until ${line?.clients} in line have all had a turn ÷ the floor`,
+    ratios(rows.filter((row) => row.scenario === line?.name && isValid(row))),
+  );
+  const drawn = [...lines, drained, fair].join("");
+  const targets = targetsOf(results);
+  const aims = targets.lines.length === 0 ? "" : tableOf(targets);
+  return drawn + aims === "" ? "" : `<section><h2>At a glance</h2><div class="plots">${drawn}</div>${aims}</section>`;
+}
+
+function jains(rows: readonly Row[], scenario: Scenario | undefined): readonly Level[] {
+  return rows.flatMap((row) => {
+    const fairness = row.figures?.fairness;
+    if (row.scenario !== scenario?.name || isFloor(row.subject) || !isValid(row) || !fairness) return [];
+    if (fairness.jain === null) return [];
+    const starved = fairness.starved > 0 ? `, ${fairness.starved} starved` : "";
+    return [{ subject: row.subject, value: fairness.jain, text: `${ratio(fairness.jain)}${starved}` }];
+  });
 }
 
 /** Those that differ only in how the holder goes stand together. */
-function sections({ scenarios, rows }: Results): string {
+function sections({ scenarios, rows, scenarioTimes = [] }: Results): string {
   const drops = scenarios.filter(({ shape }) => shape === "drop");
+  const portrayed = scenarios.find(hasPortraits);
   return scenarios
     .map((scenario) => {
-      if (scenario.shape !== "drop") return section(scenario, rows);
+      const times = scenarioTimes.find((each) => each.scenario === scenario.name);
+      const left = times && leftOutLine(times);
+      if (scenario.shape !== "drop") return section(scenario, rows, left, scenario === portrayed);
       return scenario === drops[0] ? dropSection(drops, rows) : "";
     })
     .join("\n");
 }
 
-function section(scenario: Scenario, all: readonly Row[]): string {
+function section(scenario: Scenario, all: readonly Row[], leftOut: string | undefined, isOpen: boolean): string {
   const rows = all.filter((row) => row.scenario === scenario.name);
   const valid = rows.filter(isValid);
-  const { shape, keys, clients } = scenario;
-  const isHot = shape === "cycles" && keys !== "own";
+  const { shape } = scenario;
   const drawn = [
     figure(`Time ÷ ${ownFloorOf(scenario) ?? "the floor"}${RANGE}`, ratios(valid)),
     ...pictures(scenario, valid),
   ];
-  const names = valid.map(({ subject }) => subject);
-  const hasLines = isHot || shape === "crash" || shape === "open" || shape === "soak";
+  const more = allFiguresOf(scenario, valid);
   return `<section><h2>${escape(scenario.name)}</h2>
-${hasLines ? legend(names) : ""}<div class="plots">${drawn.join("")}</div>
-${shape === "soak" ? verdicts(valid) : tableOf(scenario, valid)}${excuses(rows)}
-${(isHot && clients > 2) || shape === "crash" ? portraits(valid) : ""}</section>`;
+<div class="plots">${drawn.join("")}</div>
+${shape === "soak" ? verdicts(valid) : tableOf(cellsOf(scenario, valid), valid)}${excuses(rows)}
+${leftOut === undefined ? "" : `<p class="left-out">${escape(leftOut)}</p>`}
+${more === undefined ? "" : details("All figures", false, tableOf(more, valid))}
+${hasPortraits(scenario) ? details("Grants of each client, and who held when", isOpen, portraits(valid)) : ""}</section>`;
+}
+
+function hasPortraits({ shape, keys, clients }: Scenario): boolean {
+  return (shape === "cycles" && keys !== "own" && clients > 2) || shape === "crash";
 }
 
 function pictures({ shape, keys }: Scenario, rows: readonly Row[]): string[] {
@@ -83,7 +126,10 @@ function pictures({ shape, keys }: Scenario, rows: readonly Row[]): string[] {
   switch (shape) {
     case "cycles":
       if (keys === "own") return [];
-      return [figure("Hand-off: from the release to the next holder", distributions(HAND_OFFS, lines("handOff")))];
+      return panelsOf(rows.map(({ subject }) => subject)).map(({ title, subjects }) => {
+        const shown = lines("handOff").filter(({ subject }) => subjects.includes(subject));
+        return figure(titled("Hand-off", title), distributions(HAND_OFFS, shown));
+      });
     case "crash": {
       const both = [...lines("cutHandOff"), ...lines("handOff", true)];
       return [figure("Hand-off: from a crash, and (dashed) from a release", distributions(HAND_OFFS, both))];
@@ -120,7 +166,7 @@ function dropSection(scenarios: readonly Scenario[], all: readonly Row[]): strin
     const title = scenario.name.split(", ").at(-1) ?? scenario.name;
     return {
       picture: figure(`${title} ÷ ${ownFloorOf(scenario) ?? ""}${RANGE}`, ratios(valid)),
-      table: `<h3 class="part">${escape(title)}</h3>${tableOf(scenario, valid)}${excuses(rows)}`,
+      table: `<h3 class="part">${escape(title)}</h3>${tableOf(cellsOf(scenario, valid), valid)}${excuses(rows)}`,
     };
   });
   return `<section><h2>drop → next</h2><div class="plots">${parts.map(({ picture }) => picture).join("")}</div>
@@ -137,21 +183,27 @@ function isValid({ figures, invalid }: Row): boolean {
 }
 
 function portraits(rows: readonly Row[]): string {
-  const shown = rows.filter(({ subject }) => !isFloor(subject)).slice(0, PORTRAITS_MAX);
-  const items = shown.map(
-    (row) =>
-      `<div class="portrait"><h3>${dot(row.subject)}${escape(row.subject)}</h3>${grants(row)}${timeline(row)}</div>`,
-  );
-  return `<details open><summary>Grants of each client, and who held when</summary><div class="portraits">${items.join("")}</div></details>`;
+  const items = rows
+    .filter(({ subject }) => !isFloor(subject))
+    .map((row) => {
+      const name = `<h3>${dot(row.subject)}${escape(row.subject)}</h3>`;
+      return `<div class="portrait">${name}<div class="pair">${grants(row)}${timeline(row)}</div></div>`;
+    });
+  return `<div class="portraits">${items.join("")}</div>`;
 }
 
-function tableOf(scenario: Scenario, rows: readonly Row[]): string {
-  const { titles, lines } = cellsOf(scenario, rows);
+function details(title: string, isOpen: boolean, content: string): string {
+  return `<details${isOpen ? " open" : ""}><summary>${title}</summary>${content}</details>`;
+}
+
+/** `rows`: whose lines they are, where they are somebody's. */
+function tableOf({ titles, lines }: Cells, rows?: readonly Row[]): string {
   const head = titles.map((title) => `<th>${escape(title)}</th>`).join("");
   const body = lines.map((cells, index) => {
-    const subject = rows[index]?.subject ?? "";
-    const tds = cells.map((cell, column) => `<td>${column === 0 ? dot(subject) : ""}${escape(cell)}</td>`);
-    return `<tr${isFloor(subject) ? ' class="floor"' : ""}>${tds.join("")}</tr>`;
+    const subject = rows?.[index]?.subject;
+    const mark = subject === undefined ? "" : dot(subject);
+    const tds = cells.map((cell, column) => `<td>${column === 0 ? mark : ""}${escape(cell)}</td>`);
+    return `<tr${subject !== undefined && isFloor(subject) ? ' class="floor"' : ""}>${tds.join("")}</tr>`;
   });
   return `<div class="table"><table><thead><tr>${head}</tr></thead><tbody>${body.join("")}</tbody></table></div>`;
 }
@@ -164,8 +216,8 @@ function excuses(rows: readonly Row[]): string {
   return texts.length === 0 ? "" : `<p class="excuses">${texts.map(escape).join("<br>")}</p>`;
 }
 
-function legend(names: readonly string[]): string {
-  return `<p class="legend">${names.map((name) => `<span>${dot(name)}${escape(name)}</span>`).join("")}</p>`;
+function titled(title: string, panel: string): string {
+  return panel === "" ? title : `${title}: ${panel}`;
 }
 
 function dot(subject: string): string {
@@ -175,29 +227,3 @@ function dot(subject: string): string {
 function figure(title: string, drawn: string): string {
   return drawn === "" ? "" : `<figure><figcaption>${escape(title)}</figcaption>${drawn}</figure>`;
 }
-
-const STYLE = `
-:root{color-scheme:light dark;--ink:#1c1917;--soft:#6b645e;--rule:#e7e5e4;--paper:#fafaf9;--card:#fff;--warn:#78350f;--warn-paper:#fffbeb;--bad:#b91c1c;--marks:none}
-@media (prefers-color-scheme:dark){:root{--ink:#e7e5e4;--soft:#a8a29e;--rule:#3a3633;--paper:#161412;--card:#1f1c1a;--warn:#fcd34d;--warn-paper:#33270e;--bad:#fca5a5;--marks:invert(.88) hue-rotate(180deg) saturate(1.4)}}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:1400px;padding:2rem 1.5rem 4rem;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
-h1{margin:0 0 .3rem;font-size:1.9rem;letter-spacing:-.02em}h2{margin:0 0 .6rem;font-size:1.25rem}h3{margin:0;font-size:.85rem;font-weight:600}
-header p{margin:.3rem 0;color:var(--soft);overflow-wrap:anywhere}header code{color:var(--ink)}
-.note{padding:.35rem .7rem;border-left:3px solid #d97706;background:var(--warn-paper);color:var(--warn)!important}
-section{margin:1.4rem 0;padding:1.2rem 1.4rem;background:var(--card);border:1px solid var(--rule);border-radius:10px}
-.plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(460px,100%),1fr));gap:1.2rem;align-items:start}.wide{max-width:980px}
-figure{margin:0}figcaption{margin-bottom:.3rem;font-weight:600;font-size:.9rem}
-svg{display:block;width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:var(--soft)}svg .title{font-size:11.5px;fill:var(--ink)}svg .value{fill:var(--ink);font-weight:600}
-.marks,i{filter:var(--marks)}.grid{stroke:var(--rule)}.range{stroke:var(--ink);stroke-width:1.4}
-.table{overflow-x:auto;margin-top:1rem}table{border-collapse:collapse;font-size:.82rem;font-variant-numeric:tabular-nums;white-space:nowrap}
-th,td{padding:.28rem .7rem;text-align:right;border-bottom:1px solid var(--rule)}th{color:var(--soft);font-weight:500}th:first-child,td:first-child{position:sticky;left:0;background:var(--card);text-align:left;padding-left:0}
-.part{margin-top:1.2rem}.part+.table{margin-top:.2rem}.verdicts{margin:1rem 0 0;padding:0;list-style:none;font-size:.88rem}
-.floor td{color:var(--soft)}.excuses{color:var(--bad);font-size:.85rem}
-.legend{display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:0 0 .8rem;font-size:.82rem}
-i{display:inline-block;width:14px;height:4px;margin-right:.45em;vertical-align:middle;border-radius:2px;background:var(--c)}
-i.dashed{background:repeating-linear-gradient(90deg,var(--c) 0 4px,transparent 4px 6px)}
-details{margin-top:1rem}summary{cursor:pointer;color:var(--soft);font-size:.88rem}
-.portraits{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(380px,100%),1fr));gap:1rem 1.6rem;margin-top:.8rem}
-footer{color:var(--soft);font-size:.85rem}
-@media (max-width:600px){body{padding:1.2rem .6rem 3rem}section{padding:.9rem .7rem}svg text,svg .title{font-size:17px}.portrait svg text{font-size:12px}}
-`;

@@ -1,6 +1,7 @@
 /** A soak in a terminal: a line for each interval, and what it comes to. */
 
 import type { Row, SoakSample, Verdict } from "../harness/results.ts";
+import type { SoakTurns } from "../harness/soak.ts";
 import { number } from "./words.ts";
 
 const NAME_WIDTH = 14;
@@ -16,6 +17,10 @@ const TITLES = [
   "p99",
   "max",
 ] as const;
+
+export function soakPlanned({ intervals, intervalMs }: SoakTurns): string {
+  return `soak: ${intervals} times ${clock(intervalMs)}, ${clock(intervals * intervalMs)} in all`;
+}
 
 export function soakHead(): string {
   return `\n${"time".padStart(9)}  ${"".padEnd(NAME_WIDTH)}  ${TITLES.join("  ")}`;

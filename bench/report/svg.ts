@@ -90,6 +90,33 @@ export function line(
   return `<g><title>${escape(name)}</title><path d="${path}" fill="none" stroke="${color}" stroke-width="2"${dashed ? ' stroke-dasharray="5 4"' : ""}/>${dots.join("")}</g>`;
 }
 
+/** Places at least so far apart, each as near to where it was wanted as the others let it, none below the last one. */
+export function spreadApart(wanted: readonly number[], gap: number, last: number): readonly number[] {
+  const order = wanted.map((_place, index) => index).toSorted((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0));
+  const places = [...wanted];
+  let free = Number.NEGATIVE_INFINITY;
+  for (const index of order) {
+    places[index] = Math.max(wanted[index] ?? 0, free);
+    free = (places[index] ?? 0) + gap;
+  }
+  let ceiling = last;
+  for (const index of order.toReversed()) {
+    places[index] = Math.min(places[index] ?? 0, ceiling);
+    ceiling = (places[index] ?? 0) - gap;
+  }
+  return places;
+}
+
+/** A name beside the end of its line, and what leads from the one to the other. Darker than the line, as text is thin. */
+export function nameAt(
+  at: { readonly fromX: number; readonly fromY: number; readonly x: number; readonly y: number },
+  color: string,
+  name: string,
+): string {
+  const lead = `M${(at.fromX + 4).toFixed(1)} ${at.fromY.toFixed(1)}L${(at.x - 3).toFixed(1)} ${at.y.toFixed(1)}`;
+  return `<path d="${lead}" fill="none" stroke="${color}" stroke-width="0.8" opacity="0.6"/><text class="name" style="fill:color-mix(in srgb,${color} 72%,#1c1917)" x="${at.x}" y="${at.y.toFixed(1)}" dy="0.32em">${escape(name)}</text>`;
+}
+
 export function bar(x: number, y: number, width: number, height: number, color: string, name = ""): string {
   const title = name === "" ? "" : `<title>${escape(name)}</title>`;
   return `<rect x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${Math.max(0.4, width).toFixed(1)}" height="${Math.max(0, height).toFixed(1)}" fill="${color}">${title}</rect>`;

@@ -8,7 +8,7 @@ import type { Gauges } from "../load/job.ts";
 import type { Scenario } from "../scenarios.ts";
 import { kibibytes, micros, number, ratio } from "./words.ts";
 
-interface Column {
+export interface Column {
   readonly title: string;
   readonly of: (row: Row) => string;
 }
@@ -19,7 +19,11 @@ export interface Cells {
 }
 
 export function cellsOf(scenario: Scenario, rows: readonly Row[]): Cells {
-  const columns = columnsOf(scenario).map(({ title, of }) => ({ title, cells: rows.map(of) }));
+  return cellsIn(columnsOf(scenario), rows);
+}
+
+export function cellsIn(wanted: readonly Column[], rows: readonly Row[]): Cells {
+  const columns = wanted.map(({ title, of }) => ({ title, cells: rows.map(of) }));
   // A column that says nothing of anybody is only in the way.
   const told = columns.filter(({ cells }, index) => index === 0 || cells.some((cell) => cell !== ""));
   return {
@@ -31,14 +35,18 @@ export function cellsOf(scenario: Scenario, rows: readonly Row[]): Cells {
 export function block(scenario: Scenario, all: readonly Row[]): string {
   const rows = all.filter((row) => row.scenario === scenario.name);
   const measured = rows.filter((row) => row.figures !== undefined && row.invalid === undefined);
-  const { titles, lines } = cellsOf(scenario, measured);
+  const rest = rows.filter((row) => !measured.includes(row)).map(excuse);
+  return [`\n${scenario.name}`, ...padded(cellsOf(scenario, measured)), ...rest].join("\n");
+}
+
+/** A line each, the titles first. */
+export function padded({ titles, lines }: Cells): readonly string[] {
   const widths = titles.map((title, index) => Math.max(title.length, ...lines.map((line) => line[index]?.length ?? 0)));
-  const pad = (texts: readonly string[]): string =>
+  return [titles, ...lines].map((texts) =>
     texts
       .map((text, index) => (index === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[index] ?? 0)))
-      .join("  ");
-  const rest = rows.filter((row) => !measured.includes(row)).map(excuse);
-  return [`\n${scenario.name}`, pad(titles), ...lines.map(pad), ...rest].join("\n");
+      .join("  "),
+  );
 }
 
 function excuse({ subject, skipped, invalid }: Row): string {

@@ -21,3 +21,10 @@ export function ratio(value: number | null | undefined): string {
 export function kibibytes(bytes: number | null | undefined): string {
   return bytes === null || bytes === undefined ? "" : number(bytes / 1024, 2);
 }
+
+/** `9 s`, `4:05 min`. */
+export function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} min`;
+}

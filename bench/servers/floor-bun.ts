@@ -1,7 +1,10 @@
-/** The bare relay and the bare echo on Bun: the least that a server can do with a frame. */
+/** The bare relay, the bare hand-over and the bare echo on Bun: the least that a server can do with a frame. */
+
+import { GRANTED, letsGo, RELEASED_AND_QUEUED } from "./bare-texts.ts";
 
 interface Peer {
   readonly ring: string | null;
+  readonly isAnswered: boolean;
   index: number;
 }
 
@@ -11,7 +14,8 @@ const server = Bun.serve<Peer>({
   hostname: "127.0.0.1",
   port: 0,
   fetch(request, self) {
-    const data = { ring: new URL(request.url).searchParams.get("ring"), index: 0 };
+    const { searchParams } = new URL(request.url);
+    const data = { ring: searchParams.get("ring"), isAnswered: searchParams.has("answered"), index: 0 };
     return self.upgrade(request, { data }) ? undefined : new Response("bare");
   },
   websocket: {
@@ -26,7 +30,12 @@ const server = Bun.serve<Peer>({
     },
     message(ws, text) {
       const ring = ws.data.ring === null ? undefined : rings.get(ws.data.ring);
-      (ring?.[(ws.data.index + 1) % ring.length] ?? ws).send(text);
+      const next = ring?.[(ws.data.index + 1) % ring.length] ?? ws;
+      if (!ws.data.isAnswered) next.send(text);
+      else if (letsGo(text as string)) {
+        next.send(GRANTED);
+        ws.send(RELEASED_AND_QUEUED);
+      }
     },
     close(ws) {
       if (ws.data.ring !== null) rings.delete(ws.data.ring);

@@ -1,15 +1,17 @@
-/** The bare relay and the bare echo on Node: the least that a server can do with a frame. */
+/** The bare relay, the bare hand-over and the bare echo on Node: the least that a server can do with a frame. */
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
+import { GRANTED, letsGo, RELEASED_AND_QUEUED } from "./bare-texts.ts";
 
 const rings = new Map<string, WebSocket[]>();
 const server = createServer();
 const sockets = new WebSocketServer({ server, clientTracking: false, perMessageDeflate: false });
 
 sockets.on("connection", (ws, request) => {
-  const name = new URL(request.url ?? "/", "http://localhost").searchParams.get("ring");
+  const { searchParams } = new URL(request.url ?? "/", "http://localhost");
+  const name = searchParams.get("ring");
   ws.on("error", () => undefined);
   if (name === null) {
     ws.on("message", (data: Buffer) => ws.send(data.toString()));
@@ -18,7 +20,16 @@ sockets.on("connection", (ws, request) => {
   const ring = rings.get(name) ?? [];
   rings.set(name, ring);
   const index = ring.push(ws) - 1;
-  ws.on("message", (data: Buffer) => ring[(index + 1) % ring.length]?.send(data.toString()));
+  const next = (): WebSocket | undefined => ring[(index + 1) % ring.length];
+  if (searchParams.has("answered")) {
+    ws.on("message", (data: Buffer) => {
+      if (!letsGo(data.toString())) return;
+      next()?.send(GRANTED);
+      ws.send(RELEASED_AND_QUEUED);
+    });
+  } else {
+    ws.on("message", (data: Buffer) => next()?.send(data.toString()));
+  }
   ws.on("close", () => rings.delete(name));
 });
 

@@ -14,6 +14,16 @@ interface Stat {
   readonly residentBytes: number;
 }
 
+/** How many files, sockets among them, a process may have open at most; undefined where nobody tells. */
+export function openFilesMax(): number | undefined {
+  try {
+    const [, most] = /^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    return most === undefined ? undefined : Number(most);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Of a process with all that it has started: Postgres has one for each connection. */
 export function usageOf(pid: number): Usage | undefined {
   const parents = new Map<number, number>();

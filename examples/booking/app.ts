@@ -40,7 +40,7 @@ export function createApp(choices: Choices): Hono {
   app.post("/bookings", async (c) => {
     const request = c.req.header("Idempotency-Key") ?? "";
     const asked = read(await c.req.json().catch(() => undefined));
-    if (request === "" || request.length > 200) return c.json({ error: "an Idempotency-Key is needed" }, 400);
+    if (!/^[!-~]{1,200}$/.test(request)) return c.json({ error: "an Idempotency-Key is needed" }, 400);
     if (asked === undefined) return c.json({ error: "guest, space, start and end are needed" }, 400);
     if (!limit.takes(asked.guest)) return c.json({ error: "too many requests" }, 429, { "Retry-After": "60" });
     return bookOnce(choices, request, asked);
@@ -48,7 +48,7 @@ export function createApp(choices: Choices): Hono {
   app.onError((error, c) => {
     if (error instanceof IdempotencyMismatchError) return c.json({ error: "this key was for another booking" }, 400);
     if (error instanceof IdempotencyInProgressError) {
-      const retryAfter = String(Math.ceil(error.retryAfterMs / 1000));
+      const retryAfter = String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)));
       return c.json({ error: "this booking is being made" }, 409, { "Retry-After": retryAfter });
     }
     console.error(error);
@@ -61,10 +61,8 @@ export function createApp(choices: Choices): Hono {
 
 async function bookOnce(choices: Choices, request: string, asked: Asked): Promise<Response> {
   const { client, leaseMs } = choices;
-  const { guest, space, start, end } = asked;
   const key = `booking:${request}`;
-  const fingerprint = `${guest}|${space}|${start}|${end}`;
-  const begun = await client.idempotency.begin(key, { fingerprint, lease: leaseMs, renew: true });
+  const begun = await client.idempotency.begin(key, { fingerprint: printOf(asked), lease: leaseMs, renew: true });
   if (begun.status === "replay") return answer(new TextDecoder().decode(begun.result), true);
   try {
     const result = JSON.stringify(await bookUnderLock(choices, request, asked, begun));
@@ -85,17 +83,26 @@ function bookUnderLock(choices: Choices, request: string, asked: Asked, attempt:
     async (lock): Promise<Outcome> => {
       // An attempt before this one may have come to its end and died before it could say so.
       const before = bookings.of(request);
-      if (before !== undefined) return { status: "booked", booking: before };
-      if (!bookings.isFree(asked)) return { status: "taken", space };
-      const signal = AbortSignal.any([lock.signal, attempt.signal]);
-      await authorize(asked, signal);
-      // From here on nothing waits, so nothing can come in between.
-      signal.throwIfAborted();
-      const booking = bookings.chargeAndBook(request, asked);
-      return booking === undefined ? { status: "taken", space } : { status: "booked", booking };
+      if (before === undefined) {
+        if (!bookings.isFree(asked)) return { status: "taken", space };
+        const signal = AbortSignal.any([lock.signal, attempt.signal]);
+        await authorize(asked, signal);
+        // From here on nothing waits, so nothing can come in between.
+        signal.throwIfAborted();
+      }
+      const booking = before ?? bookings.chargeAndBook(request, asked);
+      if (booking === undefined) return { status: "taken", space };
+      // The record of a key lives for a day, its booking for longer: it is still not for another.
+      if (printOf(booking) !== printOf(asked)) throw new IdempotencyMismatchError(request);
+      return { status: "booked", booking };
     },
     { ttl: leaseMs, timeout: 10_000 },
   );
+}
+
+/** What a key stands for. */
+function printOf({ guest, space, start, end }: Asked): string {
+  return `${guest}|${space}|${start}|${end}`;
 }
 
 /** The stored bytes, also for who asked first. */

@@ -57,15 +57,17 @@ export class Bookings {
   }
 
   /**
-   * Charges and books, or neither: undefined when the days are taken. One transaction, which looks again: another range that overlaps
-   * this one is another lock. A payment provider is outside of any transaction: give it the request's key, and it charges once.
+   * Charges and books, or neither: undefined when the days are taken. One transaction, which looks at all of it again: another range
+   * that overlaps this one is another lock, and an earlier attempt that was believed dead may have booked meanwhile. A payment
+   * provider is outside of any transaction: give it the request's key, and it charges once.
    */
   chargeAndBook(request: string, asked: Asked): Booking | undefined {
     const { guest, space, start, end } = asked;
     this.#sqlite.exec("BEGIN IMMEDIATE");
     try {
-      const booking = this.isFree(asked) ? { id: crypto.randomUUID(), guest, space, start, end } : undefined;
-      if (booking !== undefined) {
+      let booking = this.of(request);
+      if (booking === undefined && this.isFree(asked)) {
+        booking = { id: crypto.randomUUID(), guest, space, start, end };
         this.#sqlite.prepare("INSERT INTO charge (request, guest) VALUES (?, ?)").run(request, guest);
         this.#sqlite
           .prepare("INSERT INTO booking VALUES (?, ?, ?, ?, ?, ?)")

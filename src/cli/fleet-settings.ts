@@ -2,6 +2,7 @@
 
 import { LEASE_DEFAULT_MS, LEASE_MAX_MS, LEASE_MIN_MS } from "../fleet/limits.ts";
 import { RETRY_DEFAULT_MS, RETRY_MAX_MS, RETRY_MIN_MS } from "../fleet/limits.ts";
+import { isRedisUrl } from "../fleet/redis-url.ts";
 import type { FleetChoices } from "../options.ts";
 import { duration, type Fail, type Read } from "./read.ts";
 
@@ -33,10 +34,11 @@ export function placeOf({ redis }: FleetChoices): string {
 }
 
 function parseRedisUrl(text: string, fail: Fail): string | undefined {
-  const isUrl = /^rediss?:\/\/[^/\s]/.test(text) && URL.canParse(text);
-  return isUrl
+  return isRedisUrl(text)
     ? text
-    : fail("must be redis://host:port, or rediss://… for TLS, with name:password@ before the host if need be");
+    : fail(
+        "must be redis://host:port, or rediss://… for TLS, with name:password@ before the host and /number of a database behind it if need be",
+      );
 }
 
 function parseRestUrl(text: string, fail: Fail): string | undefined {

@@ -1,9 +1,9 @@
 /** Asks whoever holds a key for it. What a claim asks stands with it here too, since it is forgotten with a session and asked anew. */
 
 import type { SessionLink } from "./addition.ts";
-import type { ClaimBook } from "./claim-book.ts";
+import { ask, type ClaimBook } from "./claim-book.ts";
 import { RefusedError } from "./errors.ts";
-import type { Entry } from "./session-types.ts";
+import type { Call, Entry } from "./session-types.ts";
 
 /** What a claim that waits says to who holds the key. Undefined: it does not ask any more. */
 type Asks = { readonly message: string | undefined } | undefined;
@@ -16,18 +16,19 @@ export async function requestAccess(
   { withdraw }: { readonly withdraw?: boolean } = {},
 ): Promise<void> {
   const asks = withdraw === true ? undefined : { message };
-  await session.wait(undefined, (call, { book }) => {
-    for (const entry of book.entries.values()) {
-      if (entry.frame.t !== "acquire" || entry.frame.key !== key || entry.hold !== undefined) continue;
-      entry.afterSend = asks && (() => sendAsk(book, undefined, entry, asks));
-      return sendAsk(book, call, entry, asks);
-    }
-    book.emit({ kind: "failed", call, error: new RefusedError("not_waiting", "nothing waits for this key here") });
-    return undefined;
+  const claim = session.book(({ entries }) => Array.from(entries.values()).find((entry) => isWaiting(entry, key)));
+  if (claim === undefined) throw new RefusedError("not_waiting", "nothing waits for this key here");
+  await session.wait(undefined, (call, book) => {
+    claim.afterSend = asks && (() => sendAsk(book, undefined, claim, asks));
+    return sendAsk(book, call, claim, asks);
   });
 }
 
-function sendAsk<Call>(book: ClaimBook<Call>, call: Call | undefined, claim: Entry<Call>, asks: Asks): Entry<Call> {
+function isWaiting({ frame, hold }: Entry, key: string): boolean {
+  return frame.t === "acquire" && frame.key === key && hold === undefined;
+}
+
+function sendAsk(book: ClaimBook, call: Call | undefined, claim: Entry, asks: Asks): Entry {
   const frame = {
     t: "request_access",
     // It has another id once it has queued anew.
@@ -36,5 +37,5 @@ function sendAsk<Call>(book: ClaimBook<Call>, call: Call | undefined, claim: Ent
     },
     ...(asks ?? { withdraw: true }),
   } as const;
-  return book.ask(call, frame, undefined);
+  return ask(book, call, frame);
 }

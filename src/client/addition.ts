@@ -1,36 +1,25 @@
 /** What a session can do beside locks, plugged in by who wants it, so that nobody else's program has to carry it. */
 
 import type { ClaimBook } from "./claim-book.ts";
-import type { ClaimFrame } from "./claim-table.ts";
+import type { ClaimFrame } from "./claim-answers.ts";
 import type { Ports } from "./clock.ts";
 import type { ErrorOf } from "./errors.ts";
-import type { Heartbeat } from "./heartbeat.ts";
 import type { OnError } from "./locks.ts";
-import type { SessionMachine } from "./session-machine.ts";
-import type { AdditionOutput, Answer, Ask, Entry } from "./session-types.ts";
-import type { Waiter } from "./wait.ts";
+import type { Answer, Ask, Call, Entry } from "./session-types.ts";
 
-export interface Addition<Calls extends AdditionCalls> {
+export interface Addition {
   /** Of every refusal, those of locks as well. */
   readonly errorOf: ErrorOf;
-  /** Its part in the machine. */
-  table<Call>(book: ClaimBook<Call>, heartbeat: Heartbeat): AdditionTable<Call>;
-  /** What callers use. */
-  calls(link: SessionLink): Calls;
-}
-
-export interface AdditionTable<Call> {
   /** Whether the frame is its own: then it is served. */
-  received(frame: ClaimFrame, entry: Entry<Call> | undefined): boolean;
+  received(book: ClaimBook, frame: ClaimFrame, entry: Entry | undefined): boolean;
   /** The session is over, or not believed in any more. */
-  allLost(reason: "dropped" | "closed"): void;
+  allLost(book: ClaimBook, reason: "dropped" | "closed"): void;
   /** After a resume, which was asked for at `helloAt`: how a request that is no lock's stands has to be asked for. */
-  askAgain(entry: Entry<Call>, helloAt: number): void;
+  askAgain(book: ClaimBook, entry: Entry, helloAt: number): void;
 }
 
-export interface AdditionCalls {
-  heard(output: AdditionOutput): void;
-}
+/** Makes an addition for a session. */
+export type Plug<Added extends Addition> = (link: SessionLink) => Added;
 
 /** What an addition needs of its session. */
 export interface SessionLink {
@@ -42,14 +31,11 @@ export interface SessionLink {
   /** Rejects with the signal's reason, and withdraws the request, when that aborts. `give`: what is made of the answer, before anything else is heard. */
   wait<Given>(
     signal: AbortSignal | undefined,
-    ask: (call: Waiter, claims: Claims) => Entry<Waiter> | undefined,
+    ask: (call: Call, book: ClaimBook) => Entry,
     give?: (told: never) => Given,
   ): Promise<Given>;
-  /** After a look at the clock: whatever is over by it is over. */
-  claims<T>(use: (claims: Claims) => T): T;
+  /** What is asked and held, after a look at the clock: whatever is over by it is over. */
+  book<T>(use: (book: ClaimBook) => T): T;
 }
-
-/** What can be asked in a session. */
-export type Claims = ReturnType<SessionMachine<Waiter>["claims"]>;
 
 export type Asked = Exclude<Ask, { t: "acquire" }>;

@@ -4,7 +4,7 @@
  */
 
 import { CHECK_MS, pause, type Ports } from "./clock.ts";
-import { LatchkeyError } from "./errors.ts";
+import { LatchkeyError, SessionClosedError } from "./errors.ts";
 import type { AttemptExtension, Started } from "./idempotency-calls.ts";
 import { type AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import { leaseUntil } from "./lease.ts";
@@ -186,7 +186,7 @@ class Live {
     this.#renewWith(extend, this.#renewer.signal).catch(() => undefined);
   }
 
-  /** Ends by rejecting, when the signal aborts. */
+  /** Ends by rejecting, when the signal aborts or nobody will answer any more. */
   async #renewWith(extend: Extend, signal: AbortSignal): Promise<never> {
     for (;;) {
       await pause(this.#settings.ports, this.lease / 3, signal);
@@ -194,6 +194,7 @@ class Live {
         await extend(signal);
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof SessionClosedError) throw error;
         this.#settings.onError(error, { where: "renew" });
       }
     }

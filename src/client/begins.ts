@@ -1,68 +1,52 @@
-/** Begins of idempotent work in a session, from the asking to the start of an attempt. What becomes of attempts is told as outputs. */
+/** Begins of idempotent work in a session, from the asking to the start of an attempt. */
 
 import type { AttemptLostFrame, StartedFrame } from "../protocol/idempotency-told.ts";
-import type { AdditionTable } from "./addition.ts";
-import type { ClaimBook } from "./claim-book.ts";
-import type { ClaimFrame } from "./claim-table.ts";
-import type { Heartbeat } from "./heartbeat.ts";
+import type { Attempts } from "./attempts.ts";
+import type { ClaimFrame } from "./claim-answers.ts";
+import { cancel, type ClaimBook, fail, refuse, remove, repeat } from "./claim-book.ts";
 import { type AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
 import { leaseUntil } from "./lease.ts";
 import type { Entry } from "./session-types.ts";
 
-export class Begins<Call> implements AdditionTable<Call> {
-  readonly #book: ClaimBook<Call>;
-  readonly #heartbeat: Heartbeat;
-  #hasStarted = false;
+/** Whether the frame is about a begin or an attempt: then it is served. */
+export function begunBy(attempts: Attempts, book: ClaimBook, frame: ClaimFrame, entry: Entry | undefined): boolean {
+  if (frame.t === "started") started(attempts, book, frame, entry);
+  else if (frame.t === "attempt_lost") lost(attempts, book, frame, entry);
+  else if (entry === undefined) return false;
+  else if (frame.t === "attempt_queued") entry.queued = true;
+  else if (frame.t === "in_progress") refuse(book, entry, { ...frame, code: frame.t });
+  else return false;
+  return true;
+}
 
-  constructor(book: ClaimBook<Call>, heartbeat: Heartbeat) {
-    this.#book = book;
-    this.#heartbeat = heartbeat;
-  }
+/** After a resume the server does not say how a begin stands, but a repeat in the same words is the same begin, and tells. */
+export function askAgain(book: ClaimBook, entry: Entry, helloAt: number): void {
+  repeat(book, entry);
+  // What comes may have been sent before the repeat arrived.
+  entry.sentAt = helloAt;
+  entry.queued = true;
+}
 
-  received(frame: ClaimFrame, entry: Entry<Call> | undefined): boolean {
-    if (frame.t === "started") this.#started(frame, entry);
-    else if (frame.t === "attempt_lost") this.#lost(frame, entry);
-    else if (entry === undefined) return false;
-    else if (frame.t === "attempt_queued") entry.queued = true;
-    else if (frame.t === "in_progress") this.#book.fail(entry, this.#book.waitIsOver(entry, frame));
-    else return false;
-    return true;
+function started(attempts: Attempts, book: ClaimBook, frame: StartedFrame, entry: Entry | undefined): void {
+  if (entry === undefined) {
+    // No call waits for it: it is withdrawn, if it is not one that was started before.
+    if (!attempts.has(frame.attempt)) cancel(book, frame.id, "in_progress");
+    return;
   }
+  const until = leaseUntil(Math.max(entry.sentAt ?? book.now, book.heartbeat.heardAt), frame.expires_in);
+  // After a wait little of its lease may be proven; a repeat is the same begin, and is answered from a send time of now.
+  if (entry.queued === true && until - book.now < frame.expires_in / 2) return repeat(book, entry);
+  if (until > book.now) {
+    remove(book, entry);
+    entry.call?.resolve({ ...frame, until });
+  } else {
+    fail(book, entry, new AttemptLostError(frame.key, "expired"));
+    cancel(book, frame.id, "in_progress");
+  }
+}
 
-  /** The session is over, or not believed in any more, and so are its attempts. */
-  allLost(reason: AttemptLossReason): void {
-    if (this.#hasStarted) this.#book.emit({ kind: "attempts_lost", reason });
-    this.#hasStarted = false;
-  }
-
-  /** After a resume the server does not say how a begin stands, but a repeat in the same words is the same begin, and tells. */
-  askAgain(entry: Entry<Call>, helloAt: number): void {
-    this.#book.repeat(entry);
-    // What comes may have been sent before the repeat arrived.
-    entry.sentAt = helloAt;
-    entry.queued = true;
-  }
-
-  #started(frame: StartedFrame, entry: Entry<Call> | undefined): void {
-    const book = this.#book;
-    if (entry === undefined) return book.emit({ kind: "started_unasked", frame });
-    const { call } = entry;
-    const until = leaseUntil(Math.max(entry.sentAt ?? book.now, this.#heartbeat.heardAt), frame.expires_in);
-    // After a wait little of its lease may be proven; a repeat is the same begin, and is answered from a send time of now.
-    if (entry.queued && until - book.now < frame.expires_in / 2) return book.repeat(entry);
-    if (until > book.now) {
-      book.remove(entry);
-      this.#hasStarted = true;
-      if (call !== undefined) book.emit({ kind: "answered", call, frame: { ...frame, until } });
-    } else {
-      book.fail(entry, new AttemptLostError(frame.key, "expired"));
-      book.cancel(frame.id, "cancel_begin");
-    }
-  }
-
-  #lost(frame: AttemptLostFrame, entry: Entry<Call> | undefined): void {
-    const error = new AttemptLostError(frame.key, frame.reason as AttemptLossReason);
-    if (entry === undefined) this.#book.emit({ kind: "attempt_lost", id: frame.id, error });
-    else this.#book.fail(entry, error);
-  }
+function lost(attempts: Attempts, book: ClaimBook, frame: AttemptLostFrame, entry: Entry | undefined): void {
+  const error = new AttemptLostError(frame.key, frame.reason as AttemptLossReason);
+  if (entry === undefined) book.later(() => attempts.lose(frame.id, error));
+  else fail(book, entry, error);
 }

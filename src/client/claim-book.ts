@@ -1,12 +1,18 @@
 /**
- * The records of a session, requests without an answer and holds, and the few moves that everything else is made of.
- * A record leaves in one step: out of every table, and its caller is told.
+ * What a session has asked and what it holds, and the few moves that everything else is made of. A record leaves in one step: out of
+ * every table, and its caller is told. What callers ask is in `claim-asks.ts`, what the server says in `claim-answers.ts`, what comes
+ * with the time and the connection in `claim-session.ts`. Times are the client's clock, ms.
  */
 
+import type { ClaimTold, Granted as GrantedFrame } from "../protocol/server-frames.ts";
+import type { Addition } from "./addition.ts";
 import { NEVER } from "./clock.ts";
-import { type ErrorOf, type LatchkeyError, LockLostError, type LossReason, UnavailableError } from "./errors.ts";
+import { type By, errorOf, type LatchkeyError, LockLostError, type LossReason, type Refusal } from "./errors.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import { leaseUntil } from "./lease.ts";
-import type { Ask, Entry, Held, Output, Wait } from "./session-types.ts";
+import { Grant } from "./lock.ts";
+import type { Watches } from "./watches.ts";
+import type { Ask, Call, Entry, Held, Over, Wanted } from "./session-types.ts";
 
 /** How long a request without a timeout of its own may be without an answer, ms. */
 const ANSWER_MS = 10_000;
@@ -14,209 +20,229 @@ const ANSWER_MS = 10_000;
 /** How long after an acquire's timeout its answer may still arrive, ms. The server's word is better than our clock's. */
 const OVERRUN_MS = 2_000;
 
-export class ClaimBook<Call> {
+/** A plain record, so that its moves can be told apart by file. */
+export interface ClaimBook {
   /** The time of the present step. */
-  now = 0;
+  now: number;
   /** Nothing is over by the clock before this. */
-  dueAt: number = NEVER;
+  dueAt: number;
   /** Set while frames can be sent. */
-  session: string | undefined;
+  session?: string | undefined;
   /** Set when nothing will be answered any more. */
-  closed: LatchkeyError | undefined;
-  readonly entries = new Map<string, Entry<Call>>();
-  readonly holds = new Map<string, Held<Call>>();
-  readonly emit: (output: Output<Call>) => void;
-  readonly errorOf: ErrorOf;
-  #serial = 0;
+  closed?: LatchkeyError;
+  /** Of the latest request. */
+  serial: number;
+  readonly entries: Map<string, Entry>;
+  readonly holds: Map<string, Held>;
+  readonly heartbeat: Heartbeat;
+  readonly added: Addition | undefined;
+  /** Made with the first watch. */
+  watches?: Watches;
+  /** Done when the step is over. */
+  later(act: () => void): void;
+  /** When the step is over. */
+  send(text: string): void;
+}
 
-  constructor(emit: (output: Output<Call>) => void, errorOf: ErrorOf) {
-    this.emit = emit;
-    this.errorOf = errorOf;
+export function find(book: ClaimBook, test: (hold: Held) => boolean): Held | undefined {
+  for (const hold of book.holds.values()) {
+    if (test(hold)) return hold;
   }
+  return undefined;
+}
 
-  find(test: (hold: Held<Call>) => boolean): Held<Call> | undefined {
-    for (const hold of this.holds.values()) {
-      if (test(hold)) return hold;
-    }
-    return undefined;
+export function byToken(book: ClaimBook, token: string): Held | undefined {
+  return find(book, (held) => held.token === token);
+}
+
+/** Without a `call` nobody waits for the answer. */
+export function ask(book: ClaimBook, call: Call | undefined, frame: Ask, hold?: Held, over?: Over): Entry {
+  const giveUpAt = book.now + (frame.timeout || ANSWER_MS);
+  const entry: Entry = { call, frame, hold, over, giveUpAt, sendAt: 0, id: newId(book) };
+  const error = hold?.loss?.() ?? book.closed;
+  if (error) call?.reject(error);
+  else {
+    book.entries.set(entry.id, entry);
+    hold?.entries.add(entry);
+    sendDue(book, entry);
+    isDue(book, endOf(book, entry));
   }
+  return entry;
+}
 
-  /** The clock will be looked at then. */
-  watch(at: number): void {
-    this.dueAt = Math.min(this.dueAt, at);
-  }
+/** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */
+export function repeat(book: ClaimBook, entry: Entry): void {
+  sendText(book, entry, entry.text ?? "");
+}
 
-  /** Whether `at` has come; if not, it is watched for. */
-  isDue(at: number): boolean {
-    if (at <= this.now) return true;
-    this.watch(at);
-    return false;
-  }
+/** Asks again as if for the first time: the claim under the old id came and went unseen, so nothing was promised. */
+export function renew(book: ClaimBook, entry: Entry): void {
+  book.entries.delete(entry.id);
+  entry.id = newId(book);
+  entry.sentAt = undefined;
+  book.entries.set(entry.id, entry);
+  sendDue(book, entry);
+}
 
-  /** Without a `call` nobody waits for the answer. `patienceMs`: how long the caller does. */
-  ask(
-    call: Call | undefined,
-    frame: Ask,
-    hold: Held<Call> | undefined,
-    patienceMs: number = ANSWER_MS,
-    timeout?: number,
-    wait?: Wait,
-  ): Entry<Call> {
-    const entry: Entry<Call> = { call, frame, hold, timeout, wait, giveUpAt: this.now + patienceMs, id: this.#newId() };
-    const error = (hold && lossOf(hold)) ?? this.closed;
-    if (error === undefined) {
-      this.entries.set(entry.id, entry);
-      hold?.entries.add(entry);
-      this.send(entry);
-      this.watch(this.giveUpAt(entry));
-    } else this.#tell(entry, error);
-    return entry;
-  }
+/** The server could not serve it: asks again after so long. */
+export function postpone(book: ClaimBook, entry: Entry, ms: number): void {
+  entry.sentAt = undefined;
+  entry.sendAt = book.now + ms;
+  isDue(book, entry.sendAt);
+}
 
-  send(entry: Entry<Call>): void {
-    const { frame, hold, id, timeout } = entry;
-    if (this.session === undefined) return;
-    if (hold !== undefined && frame.t !== "acquire") {
-      if (hold.busy) return;
-      hold.busy = true;
-      if (frame.t === "extend") {
-        // It may shorten the lease, as soon as it arrives.
-        entry.leaseBefore = hold.leaseUntil;
-        this.setLease(hold, Math.min(hold.leaseUntil, leaseUntil(this.now, frame.ttl)));
-      }
-    }
-    delete entry.resendAt;
-    const left = Math.max(1, Math.ceil(entry.giveUpAt - this.now));
-    this.#sendText(entry, JSON.stringify({ ...frame, id, timeout: timeout && left }));
-    entry.afterSend?.();
-  }
+/** Takes back what can be waited for. */
+export function cancel(book: ClaimBook, id: string, over: Over): void {
+  if (book.session) book.send(JSON.stringify({ t: over === "timeout" ? "cancel" : "cancel_begin", id }));
+}
 
-  /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */
-  repeat(entry: Entry<Call>): void {
-    this.#sendText(entry, entry.text ?? "");
-  }
+/** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */
+export function letGo(
+  book: ClaimBook,
+  call: Call | undefined,
+  { key, token }: Pick<Held, "key" | "token">,
+  hold?: Held,
+): Entry {
+  return ask(book, call, { t: "release", key, token, timeout: NEVER }, hold);
+}
 
-  /** Asks again as if for the first time: the claim under the old id came and went unseen, so nothing was promised. */
-  renew(entry: Entry<Call>): void {
-    this.entries.delete(entry.id);
-    entry.id = this.#newId();
-    this.entries.set(entry.id, entry);
-    this.send(entry);
-  }
+/** Its answer is there, or nobody wants it any more. The next request about the same hold may go. False: it was not there. */
+export function remove(book: ClaimBook, entry: Entry): boolean {
+  const { hold } = entry;
+  if (!book.entries.delete(entry.id)) return false;
+  hold?.entries.delete(entry);
+  for (const next of hold?.entries ?? []) sendDue(book, next);
+  return true;
+}
 
-  cancel(id: string, t: Wait["cancel"] = "cancel"): void {
-    if (this.session !== undefined) this.emit({ kind: "send", text: JSON.stringify({ t, id }) });
-  }
+export function errorFor(book: ClaimBook, { frame }: Entry, refusal: Refusal): LatchkeyError {
+  return (book.added?.errorOf ?? errorOf)(refusal, "key" in frame ? frame.key : "");
+}
 
-  /** Releases a grant. `hold`: what is known of it. It goes on until the server has taken it or the lock is over. */
-  letGo(
-    call: Call | undefined,
-    { key, token }: Pick<Held<Call>, "key" | "token">,
-    hold: Held<Call> | undefined,
-  ): Entry<Call> {
-    return this.ask(call, { t: "release", key, token }, hold, NEVER);
-  }
+export function refuse(book: ClaimBook, entry: Entry, refusal: Refusal): void {
+  fail(book, entry, errorFor(book, entry, refusal));
+}
 
-  /** Its answer is there, or nobody wants it any more. The next request about the same hold may go. */
-  remove(entry: Entry<Call>): void {
-    const { hold } = entry;
-    this.entries.delete(entry.id);
-    if (hold === undefined) return;
-    hold.entries.delete(entry);
-    if (entry.frame.t === "acquire" || entry.sentAt === undefined) return;
-    hold.busy = false;
-    for (const next of hold.entries) {
-      if (next.sentAt === undefined && (next.resendAt ?? 0) <= this.now) this.send(next);
-    }
-  }
-
-  fail(entry: Entry<Call>, error: LatchkeyError): void {
-    this.remove(entry);
-    this.#leave(entry);
-    this.#tell(entry, error);
-  }
-
-  /** Takes a request back. A claim leaves the queue; a grant that is on its way will find nobody. */
-  withdraw(entry: Entry<Call>): void {
-    this.remove(entry);
-    this.#leave(entry);
-    // The server knows a claim by the id of its acquire; a nested acquire is part of another claim.
-    const { wait, sentAt, hold } = entry;
-    if (wait !== undefined && sentAt !== undefined && hold === undefined) this.cancel(entry.id, wait.cancel);
-  }
-
-  /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
-  finish(hold: Held<Call>): void {
-    if (hold.open === 0 && hold.entries.size === 0 && hold.loss === undefined) this.letGo(undefined, hold, hold);
-  }
-
-  setLease(hold: Held<Call>, until: number): void {
-    hold.leaseUntil = until;
-    this.watch(until);
-  }
-
-  /** The hold is over. First those who work under it are told, then those who wait for an answer about it. */
-  lose(hold: Held<Call>, cause: LossReason | LockLostError): void {
-    if (hold.loss !== undefined) return;
-    hold.loss = cause;
-    this.holds.delete(hold.id);
-    // An error costs more than all the rest of a release, and after most of them nobody wants to know.
-    if (hold.open === 0 && hold.entries.size === 0) return;
-    const error = lossOf(hold) as LockLostError;
-    if (hold.open > 0) this.emit({ kind: "lost", hold, error });
-    for (const entry of hold.entries) {
-      this.entries.delete(entry.id);
-      this.#tell(entry, error);
-    }
-  }
-
-  /** When the caller of this request is told that it failed. */
-  giveUpAt({ giveUpAt, sentAt, timeout }: Entry<Call>): number {
-    return timeout && this.session !== undefined && sentAt !== undefined ? giveUpAt + OVERRUN_MS : giveUpAt;
-  }
-
-  giveUp(entry: Entry<Call>): void {
-    this.withdraw(entry);
-    const isWait = entry.timeout !== undefined && entry.timeout > 0;
-    const silence = new UnavailableError("unavailable", "not answered in time");
-    this.#tell(entry, isWait ? this.waitIsOver(entry) : silence);
-  }
-
-  /** `told`: what the server says besides. */
-  waitIsOver(entry: Entry<Call>, told?: object): LatchkeyError {
-    return this.errorOf({ ...told, code: entry.wait?.over ?? "timeout" }, keyOf(entry));
-  }
-
-  #sendText(entry: Entry<Call>, text: string): void {
-    entry.sentAt = this.now;
-    entry.queued = false;
-    entry.text = text;
-    this.emit({ kind: "send", text });
-  }
-
-  /** A nested acquire came to nothing. */
-  #leave({ frame, hold }: Entry<Call>): void {
-    if (hold === undefined || frame.t !== "acquire") return;
+export function fail(book: ClaimBook, entry: Entry, error: Error): void {
+  const { call, frame, hold } = entry;
+  if (!remove(book, entry)) return;
+  if (hold && frame.t === "acquire") {
+    // A nested acquire came to nothing.
     hold.open -= 1;
-    this.finish(hold);
+    finish(book, hold);
   }
+  call?.reject(error);
+}
 
-  #tell({ call }: Entry<Call>, error: LatchkeyError): void {
-    if (call !== undefined) this.emit({ kind: "failed", call, error });
+/** The entry is granted, at least until then. */
+export function grant(book: ClaimBook, entry: Entry, told: GrantedFrame | ClaimTold, until: number): void {
+  const { id, frame, sentAt = book.now } = entry;
+  let { hold } = entry;
+  if (!hold && until <= book.now) {
+    // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
+    fail(book, entry, new LockLostError(told.key, "expired"));
+    letGo(book, undefined, told as GrantedFrame);
+    return;
   }
+  remove(book, entry);
+  if (!hold) {
+    hold = {
+      ...(told as GrantedFrame),
+      session: book.session,
+      keep: (frame as Wanted).keep,
+      grant: new Grant(),
+      leaseUntil: until,
+      askedAt: sentAt,
+      open: 1,
+      entries: new Set(),
+    };
+    book.holds.set(id, hold);
+  }
+  // Re-entry never shortens a lease.
+  hold.ttl = told.ttl ?? hold.ttl;
+  setLease(book, hold, Math.max(hold.leaseUntil, until));
+  entry.call?.resolve(hold);
+}
 
-  #newId(): string {
-    this.#serial += 1;
-    return this.#serial.toString(36);
+/** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
+export function finish(book: ClaimBook, hold: Held): void {
+  if (hold.open === 0 && hold.entries.size === 0 && !hold.loss) letGo(book, undefined, hold, hold);
+}
+
+export function setLease(book: ClaimBook, hold: Held, until: number): void {
+  hold.leaseUntil = until;
+  isDue(book, until);
+}
+
+/** The hold is over. First those who work under it are told, then those who wait for an answer about it. */
+export function lose(book: ClaimBook, hold: Held, reason: LossReason, by?: By): void {
+  if (!book.holds.delete(hold.id)) return;
+  // An error costs more than all the rest of a release, and after most of them nobody wants to know.
+  let error: LockLostError | undefined;
+  const loss = (): LockLostError => (error ??= new LockLostError(hold.key, reason, by));
+  hold.loss = loss;
+  if (hold.open > 0) book.later(() => hold.grant.lose(loss()));
+  for (const entry of hold.entries) {
+    book.entries.delete(entry.id);
+    entry.call?.reject(loss());
   }
 }
 
-/** How the hold ended; undefined: it has not. */
-function lossOf(hold: Held<unknown>): LockLostError | undefined {
-  if (typeof hold.loss === "string") hold.loss = new LockLostError(hold.key, hold.loss);
-  return hold.loss;
+/** Whether an extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
+export function isBusy(hold: Held): boolean {
+  for (const entry of hold.entries) {
+    if (entry.frame.t !== "acquire" && isSent(entry)) return true;
+  }
+  return false;
 }
 
-export function keyOf({ frame }: Entry<unknown>): string {
-  return "key" in frame ? frame.key : "";
+/** Sends what was not sent yet, if it can go now. */
+export function sendDue(book: ClaimBook, entry: Entry): void {
+  const { frame, hold, id } = entry;
+  if (!book.session || isSent(entry) || !isDue(book, entry.sendAt)) return;
+  if (hold && frame.t !== "acquire") {
+    if (isBusy(hold)) return;
+    if (frame.t === "extend") {
+      // It may shorten the lease, as soon as it arrives.
+      entry.leaseBefore = hold.leaseUntil;
+      setLease(book, hold, Math.min(hold.leaseUntil, leaseUntil(book.now, frame.ttl)));
+    }
+  }
+  const left = Math.max(1, Math.ceil(entry.giveUpAt - book.now));
+  const timeout = left === NEVER ? undefined : frame.timeout && left;
+  try {
+    sendText(book, entry, JSON.stringify({ ...frame, id, timeout }));
+  } catch (error) {
+    // What the caller gave is no JSON. It must not come up again, in the midst of something else.
+    fail(book, entry, error as Error);
+  }
+  entry.afterSend?.();
+}
+
+function sendText(book: ClaimBook, entry: Entry, text: string): void {
+  entry.sentAt = book.now;
+  entry.queued = false;
+  entry.text = text;
+  book.send(text);
+}
+
+/** When the caller of this request is told that it failed. */
+export function endOf(book: ClaimBook, entry: Entry): number {
+  return entry.giveUpAt + (entry.frame.timeout && book.session && isSent(entry) ? OVERRUN_MS : 0);
+}
+
+/** Whether `at` has come; if not, the clock will be looked at then. */
+export function isDue(book: ClaimBook, at: number): boolean {
+  if (at > book.now) book.dueAt = Math.min(book.dueAt, at);
+  return at <= book.now;
+}
+
+function newId(book: ClaimBook): string {
+  book.serial += 1;
+  return book.serial.toString(36);
+}
+
+/** Whether it is sent in this session. */
+export function isSent({ sentAt }: Entry): boolean {
+  return sentAt !== undefined;
 }

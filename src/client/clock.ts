@@ -44,7 +44,7 @@ function letGo(timer: unknown): void {
 }
 
 /** A time that does not come. */
-export const NEVER: number = Number.POSITIVE_INFINITY;
+export const NEVER: number = Infinity;
 
 /**
  * While locks are held the time is looked at this often, ms. A timer that was set before a suspend may count

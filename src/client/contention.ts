@@ -1,6 +1,7 @@
 /** Tells the holder of a lock that others want it: a watch of the key, for as long as the lock is held. */
 
-import type { AccessAsk, Watch } from "./watch-types.ts";
+import type { KeyWatch } from "./watch.ts";
+import type { AccessAsk } from "./watch-types.ts";
 
 /** How much others want a lock. */
 export interface Contended {
@@ -12,15 +13,15 @@ export interface Contended {
 
 export type ContendedListener = (event: CustomEvent<Contended>) => void;
 
-/** `watch` shows the key. The target gets `contended` events, until the watch is closed. */
-export function tellOf(watch: Watch, target: EventTarget): void {
+/** `watch` shows the key. Its target gets `contended` events as well, until it is closed. */
+export function tellOf(watch: KeyWatch): void {
   let told = "0,[]";
   const tell = (): void => {
     const { waiting = 0, asks = [] } = watch.state ?? {};
     const now = `${waiting},${JSON.stringify(asks)}`;
     if (now === told) return;
     told = now;
-    target.dispatchEvent(new CustomEvent("contended", { detail: { waiting, asks } satisfies Contended }));
+    watch.target.dispatchEvent(new CustomEvent("contended", { detail: { waiting, asks } satisfies Contended }));
   };
   watch.addEventListener("change", tell);
   tell();

@@ -53,9 +53,8 @@ export class LatchkeyError extends Error {
   constructor(code: string, message: string, members: Members = {}) {
     super(message, members);
     this.code = code;
-    // The cause is there already, if there is one.
-    const { cause: _cause, ...own } = members;
-    Object.assign(this, own);
+    // A cause is there already, and stays what it is: a property that is not shown.
+    Object.assign(this, members);
   }
 }
 
@@ -88,31 +87,24 @@ export class SessionClosedError extends LatchkeyError {
   declare readonly closeCode: number | undefined;
 
   constructor(closeCode?: number, detail: string = "") {
-    const message = closeCode === undefined ? "closed" : `closed by the server: ${closeCode} ${detail}`;
-    super("session_closed", message, { closeCode });
+    super("session_closed", closeCode ? `closed by the server: ${closeCode} ${detail}` : "closed", { closeCode });
   }
 }
 
 /** A limit of the server is reached. */
 export class LimitError extends LatchkeyError {
   override readonly name = "LimitError";
+  override readonly retryable = true;
   /** Which one. */
   declare readonly limit: string;
   declare readonly retryAfterMs: number | undefined;
-
-  constructor(limit: string, message: string, retryAfterMs?: number) {
-    super("limit", message, { retryable: true, limit, retryAfterMs });
-  }
 }
 
 /** There was no answer, or the server cannot serve now. Whether the request took effect is not known. */
 export class UnavailableError extends LatchkeyError {
   override readonly name = "UnavailableError";
+  override readonly retryable = true;
   declare readonly retryAfterMs: number | undefined;
-
-  constructor(code: string, message: string, details: Details & { readonly retryAfterMs?: number | undefined } = {}) {
-    super(code, message, { retryable: true, retryAfterMs: undefined, ...details });
-  }
 }
 
 /** The credential is missing, wrong (`unauthenticated`) or not permitted to do this (`forbidden`). */
@@ -137,27 +129,24 @@ export interface Refusal {
 
 export type ErrorOf = (refusal: Refusal, key: string) => LatchkeyError;
 
+/** Which class says what a code does. All others are refusals. */
+const CLASSES: ReadonlyMap<string, typeof LatchkeyError> = new Map<string, typeof LatchkeyError>([
+  ["limit", LimitError],
+  ["unauthenticated", AccessDeniedError],
+  ["forbidden", AccessDeniedError],
+  ["internal", UnavailableError],
+  ["unavailable", UnavailableError],
+  ["draining", UnavailableError],
+  // Somebody else ended the wait.
+  ["cancelled", UnavailableError],
+  ["revoked", UnavailableError],
+]);
+
 export const errorOf: ErrorOf = (refusal, key) => {
-  const { code, detail = code, retryable = false, retry_after_ms: retryAfterMs } = refusal;
-  switch (code) {
-    case "timeout":
-      return new LockTimeoutError(key);
-    case "lost":
-    case "unknown_token":
-      return new LockLostError(key, (refusal.reason as LossReason | undefined) ?? "unknown");
-    case "limit":
-      return new LimitError(refusal.limit ?? "unknown", detail, retryAfterMs);
-    case "unauthenticated":
-    case "forbidden":
-      return new AccessDeniedError(code, detail);
-    case "internal":
-    case "unavailable":
-    case "draining":
-    case "cancelled":
-      return new UnavailableError(code, detail, { retryAfterMs });
-    default:
-      return new RefusedError(code, detail, { retryable });
-  }
+  const { code, detail = code, retryable = false, limit, reason = "unknown", retry_after_ms: retryAfterMs } = refusal;
+  if (code === "timeout") return new LockTimeoutError(key);
+  if (code === "lost" || code === "unknown_token") return new LockLostError(key, reason as LossReason);
+  return new (CLASSES.get(code) ?? RefusedError)(code, detail, { retryable, limit, retryAfterMs });
 };
 
 export function show(key: string): string {

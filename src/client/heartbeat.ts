@@ -1,5 +1,5 @@
 import { NEVER } from "./clock.ts";
-import { marginMs } from "./lease.ts";
+import { leaseUntil } from "./lease.ts";
 
 /** How long the proof that a connection lives may take, ms. */
 const PROBE_MS = 3_000;
@@ -10,17 +10,11 @@ const LATE_MS = 500;
  *
  * Let s be the send time of the last frame of ours that we know was heard: the hello that was welcomed, or the pong
  * that was acked. (Acks come in the order of the pongs, so the oldest unacked pong is the one an ack is for. When in
- * doubt that is the earlier one, which is the safe side.) The server heard it at h >= s, and ends the session:
+ * doubt that is the earlier one, which is the safe side.) The server heard it at h >= s, and ends the session on close or on
+ * silence: not before h + deadline >= s + deadline, as long as nobody closes. A close ends it at once, so a close that we see
+ * means that all is lost now; with a grace see `resume.ts`.
  *
- * - without a grace, on close or on silence: not before h + deadline >= s + deadline, as long as nobody closes.
- *   A close ends it at once, so a close that we see means that all is lost now.
- * - with a grace it suspends the session at c, the moment it learns of the close or h + deadline, and ends it at
- *   c + grace. Of c we only know c >= h >= s: a proxy may have told the server of a drop right after that frame and told us
- *   nothing, or much later. So while disconnected only s + grace is safe, not "now + grace" and not s + deadline + grace.
- *
- * Hence: a connection without an ack since s is dead at `deadAt` = s + deadline - margin, and once it is closed or dead,
- * holdings are believed until `suspendedUntil` = s + grace - margin, which may be over already. A grace that shall bridge
- * a reconnect must therefore be longer than the ping interval plus the time the reconnect takes.
+ * Hence: a connection without an ack since s is dead at `deadAt` = s + deadline - margin.
  *
  * A deadline of 0 means that there is no heartbeat, because both ends are in one process: the socket cannot vanish without
  * a close, and both ends learn of that at once.
@@ -28,15 +22,14 @@ const LATE_MS = 500;
 export class Heartbeat {
   /** The send time of the last frame that the server is known to have heard. */
   heardAt = 0;
-  /** The grace that the server has granted, ms. */
-  graceMs = 0;
-  #deadlineMs = 0;
+  /** Undefined: there is no heartbeat. */
+  #deadlineMs: number | undefined;
   #pongsAt: number[] = [];
   /** When the connection was asked last to prove itself. */
   #probedAt = 0;
 
   get deadAt(): number {
-    return this.#deadlineMs === 0 ? NEVER : this.heardAt + this.#deadlineMs - marginMs(this.#deadlineMs);
+    return leaseUntil(this.heardAt, this.#deadlineMs);
   }
 
   /** When a connection that was probed is dead, unless something that was sent since is acked. */
@@ -44,30 +37,24 @@ export class Heartbeat {
     return this.#isProven ? NEVER : this.#probedAt + PROBE_MS;
   }
 
-  get suspendedUntil(): number {
-    return this.heardAt + this.graceMs - marginMs(this.graceMs);
-  }
-
   /** A new connection: no pong of the old one will be acked. */
   connected(): void {
     this.#pongsAt = [];
   }
 
-  welcomed(helloAt: number, deadlineMs: number, graceMs: number): void {
+  welcomed(helloAt: number, deadlineMs: number): void {
     this.heardAt = helloAt;
-    this.#deadlineMs = deadlineMs;
-    this.graceMs = graceMs;
+    this.#deadlineMs = deadlineMs || undefined;
   }
 
   get #isProven(): boolean {
     return this.heardAt >= this.#probedAt;
   }
 
-  /** False: nothing has to be sent, because the last probe is under way, or because there is no heartbeat. */
+  /** A pong is sent as a probe. False: nothing has to be sent, because the last probe is under way, or because there is no heartbeat. */
   probed(now: number): boolean {
-    if (this.#deadlineMs === 0 || (!this.#isProven && now < this.provenBy)) return false;
+    if (!this.#deadlineMs || (!this.#isProven && now < this.provenBy)) return false;
     this.#probedAt = now;
-    this.ponged(now);
     return true;
   }
 
@@ -82,10 +69,5 @@ export class Heartbeat {
 
   acked(): void {
     this.heardAt = this.#pongsAt.shift() ?? this.heardAt;
-  }
-
-  /** The socket was closed. */
-  closed(now: number): void {
-    if (this.#deadlineMs === 0) this.heardAt = now;
   }
 }

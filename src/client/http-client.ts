@@ -18,7 +18,7 @@ import {
 import type { Attempt, Idempotency, IdempotencyCalls, IdempotentOptions } from "./idempotency-calls.ts";
 import { idempotent } from "./idempotent.ts";
 import { leaseUntil, marginMs } from "./lease.ts";
-import { Grant, LockHandle } from "./lock.ts";
+import { LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
   Extension,
@@ -34,8 +34,8 @@ import type {
 } from "./locks.ts";
 import { reporter } from "./report.ts";
 import type { Auth } from "./session-socket.ts";
-import { extensionOf } from "./extension.ts";
-import { keyListOf, keyStatusOf, releaseOf } from "./told.ts";
+import { extensionOf, releaseOf } from "./answers.ts";
+import { keyListOf, keyStatusOf } from "./told.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
 export interface HttpOptions {
@@ -148,7 +148,7 @@ class HttpLocks implements HttpClient {
     const path = `${keyPath("latch", key)}/acquire`;
     const giveUpAt = this.#now() + (timeout ?? NEVER);
     const until = giveUpAt + (timeout === 0 ? ANSWER_MS : OVERRUN_MS);
-    const wanted = outer ? { ttl, token: outer.grant.token, nest: true } : { ttl, mode, limit, meta, steal, message };
+    const wanted = outer ? { ttl, token: outer.lock.token, nest: true } : { ttl, mode, limit, meta, steal, message };
     for (;;) {
       const wait = Math.ceil(Math.min(Math.max(0, giveUpAt - this.#now()), HTTP_TIMEOUT_MAX_MS));
       // A timeout that is told with 408 would be sent again by some HTTP clients.
@@ -195,7 +195,7 @@ class HttpLocks implements HttpClient {
       return outer;
     }
     const hold = new HttpHold({
-      grant: new Grant(told),
+      lock: told,
       ttl,
       leaseUntil: until,
       ports: this.#ports,
@@ -211,7 +211,8 @@ class HttpLocks implements HttpClient {
     const release = requestId();
     let left = false;
     if (renew) hold.renew((signal) => this.#extendHold(hold, undefined, signal));
-    return new LockHandle(hold.grant, {
+    return new LockHandle(hold.lock, {
+      grant: hold.grant,
       check: () => hold.check(),
       extend: (ttl) => this.#extendHold(hold, ttl),
       release: () => {
@@ -229,7 +230,7 @@ class HttpLocks implements HttpClient {
 
   async #extendHold(hold: HttpHold, asked: number | undefined, signal?: AbortSignal): Promise<Extension> {
     if (hold.error !== undefined) throw hold.error;
-    const { key, token } = hold.grant;
+    const { key, token } = hold.lock;
     const ttl = asked ?? hold.ttl;
     if (ttl === undefined) throw new RefusedError("bad_request", "a lock without a lease needs a ttl to be extended");
     // It may shorten the lease, as soon as it arrives.
@@ -249,7 +250,7 @@ class HttpLocks implements HttpClient {
   #releaseHold(hold: HttpHold, id: string): Promise<void> {
     return hold.inTurn(async () => {
       if (hold.error !== undefined) throw hold.error;
-      const { key, token } = hold.grant;
+      const { key, token } = hold.lock;
       try {
         const { depth } = await this.#release(key, token, id);
         if (depth === 0) hold.end("released");
@@ -263,7 +264,7 @@ class HttpLocks implements HttpClient {
   #handOver(hold: HttpHold, session: string): Promise<void> {
     return hold.inTurn(async () => {
       if (hold.error !== undefined) throw hold.error;
-      const { key, token } = hold.grant;
+      const { key, token } = hold.lock;
       try {
         await this.#post(key, "release", { token, hand_to: session, request_id: requestId() });
       } catch (error) {
@@ -297,7 +298,7 @@ class HttpLocks implements HttpClient {
   #heldOn(key: string): HttpHold | undefined {
     for (const hold of this.#holds) {
       hold.check();
-      if (hold.grant.key === key && hold.open > 0 && hold.error === undefined) return hold;
+      if (hold.lock.key === key && hold.open > 0 && hold.error === undefined) return hold;
     }
     return undefined;
   }

@@ -1,12 +1,12 @@
 /** A lock over HTTP: nobody pushes its end, so its lease is counted here, and extended here if that is wanted. */
 
 import { CHECK_MS, NEVER, pause, type Ports } from "./clock.ts";
-import { LockLostError, type LossReason } from "./errors.ts";
-import type { Grant } from "./lock.ts";
+import { LockLostError, type LossReason, SessionClosedError } from "./errors.ts";
+import { Grant, type Granted } from "./lock.ts";
 import type { OnError } from "./locks.ts";
 
 export interface HoldSettings {
-  readonly grant: Grant;
+  readonly lock: Granted;
   /** The lease as asked last, ms. Absent: the session of somebody else is the lease. */
   readonly ttl: number | undefined;
   readonly leaseUntil: number;
@@ -17,7 +17,8 @@ export interface HoldSettings {
 }
 
 export class HttpHold {
-  readonly grant: Grant;
+  readonly lock: Granted;
+  readonly grant: Grant = new Grant();
   ttl: number | undefined;
   /** Handles that were not released, and nested acquires on their way. */
   open = 1;
@@ -29,7 +30,7 @@ export class HttpHold {
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(settings: HoldSettings) {
-    this.grant = settings.grant;
+    this.lock = settings.lock;
     this.ttl = settings.ttl;
     this.#settings = settings;
     this.#leaseUntil = settings.leaseUntil;
@@ -61,7 +62,7 @@ export class HttpHold {
   /** It is over, one way or another. Handles that were not released are told. */
   end(cause: LossReason | LockLostError): void {
     if (this.error !== undefined) return;
-    this.error = typeof cause === "string" ? new LockLostError(this.grant.key, cause) : cause;
+    this.error = typeof cause === "string" ? new LockLostError(this.lock.key, cause) : cause;
     this.#stop();
     this.#settings.onEnd(this);
     if (this.open > 0) this.grant.lose(this.error);
@@ -87,7 +88,7 @@ export class HttpHold {
     this.#renewWith(extend, this.#renewer.signal).catch(() => undefined);
   }
 
-  /** Ends by rejecting, when the signal aborts. */
+  /** Ends by rejecting, when the signal aborts or nobody will answer any more. */
   async #renewWith(extend: (signal: AbortSignal) => Promise<unknown>, signal: AbortSignal): Promise<never> {
     for (;;) {
       await pause(this.#settings.ports, (this.ttl ?? 0) / 3, signal);
@@ -95,6 +96,7 @@ export class HttpHold {
         await extend(signal);
       } catch (error) {
         signal.throwIfAborted();
+        if (error instanceof SessionClosedError) throw error;
         this.#settings.onError(error, { where: "renew" });
       }
     }

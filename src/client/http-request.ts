@@ -2,7 +2,7 @@
 
 import { backoffMs } from "./backoff.ts";
 import { pause, type Ports } from "./clock.ts";
-import { type Refusal, UnavailableError } from "./errors.ts";
+import { type Refusal, SessionClosedError, UnavailableError } from "./errors.ts";
 import { workErrorOf } from "./idempotency-errors.ts";
 import type { OnError } from "./locks.ts";
 import type { Auth } from "./session-socket.ts";
@@ -147,6 +147,8 @@ export class HttpRequests {
       stopped.removeEventListener("abort", hangUp);
       bytes = new Uint8Array(await response.arrayBuffer());
     } catch (cause) {
+      // The server is in this program, and was closed: it will not be there again.
+      if (cause instanceof SessionClosedError) throw cause;
       throw new UnavailableError("unavailable", "the server could not be reached", { cause });
     }
     const { headers, status } = response;

@@ -6,7 +6,7 @@ import type { Idempotency, IdempotencyCalls } from "./idempotency-calls.ts";
 import { idempotent } from "./idempotent.ts";
 import { reporter } from "./report.ts";
 import { SessionClient } from "./session-client.ts";
-import { type SessionIdempotency, sessionIdempotency } from "./session-idempotency.ts";
+import { SessionIdempotency } from "./session-idempotency.ts";
 
 export { fingerprintOf } from "./fingerprint.ts";
 export type {
@@ -31,7 +31,7 @@ export interface IdempotentClient extends Client, Idempotency {}
 
 /** As `connect` of `latchkey/client`, with the same options. */
 export function connect(url: string, options: ConnectOptions = {}, ports: Ports = systemPorts): IdempotentClient {
-  const client = new SessionClient(url, options, ports, sessionIdempotency);
+  const client = new SessionClient(url, options, ports, (link) => new SessionIdempotency(link));
   const at = <T>(key: string, ask: (calls: SessionIdempotency) => Promise<T>): Promise<T> =>
     client.at(key, ({ added }) => ask(added as SessionIdempotency));
   const idempotency: IdempotencyCalls = {

@@ -9,16 +9,18 @@ export interface Page {
   addEventListener(type: string, listener: () => void, options: { capture: boolean; signal: AbortSignal }): void;
 }
 
-export interface PageListener {
-  /** The page goes away. It may come back, or not. */
-  readonly leave: () => void;
-  /** The page is back, or the network may be: what was believed before may not be so. */
-  readonly wake: () => void;
-}
-
-/** Neither `beforeunload`, which does not mean that the page goes, nor `unload`, which keeps pages from being cached. */
-const LEAVING = ["pagehide", "freeze"] as const;
-const WAKING = ["pageshow", "resume", "online"] as const;
+/**
+ * `leave`: the page goes away; it may come back, or not. `wake`: the page is back, or the network may be, and what was believed before
+ * may not be so. Neither `beforeunload`, which does not mean that the page goes, nor `unload`, which keeps pages from being cached.
+ */
+const MEANINGS = {
+  pagehide: "leave",
+  freeze: "leave",
+  pageshow: "wake",
+  resume: "wake",
+  online: "wake",
+  visibilitychange: "wake",
+} as const;
 
 /** The window that this runs in, if there is a document. Elsewhere nobody freezes anything. */
 export function ownPage(): Page | undefined {
@@ -26,18 +28,14 @@ export function ownPage(): Page | undefined {
 }
 
 /**
- * Listens until the returned function is called. It listens on the window and in the capture phase, also for what the document is
- * told, so that it hears of everything before the listeners of a page that connected first do.
+ * Tells what becomes of the page until the signal aborts. It listens on the window and in the capture phase, also for what the
+ * document is told, so that it hears of everything before the listeners of a page that connected first do.
  */
-export function followPage(page: Page, { leave, wake }: PageListener): () => void {
-  const following = new AbortController();
-  const on = (type: string, listener: () => void): void => {
-    page.addEventListener(type, listener, { capture: true, signal: following.signal });
-  };
-  for (const type of LEAVING) on(type, leave);
-  for (const type of WAKING) on(type, wake);
-  on("visibilitychange", () => {
-    if (page.document.visibilityState === "visible") wake();
-  });
-  return () => following.abort();
+export function followPage(page: Page, signal: AbortSignal, tell: (meaning: "leave" | "wake") => void): void {
+  for (const [type, meaning] of Object.entries(MEANINGS)) {
+    const listener = (): void => {
+      if (type !== "visibilitychange" || page.document.visibilityState === "visible") tell(meaning);
+    };
+    page.addEventListener(type, listener, { capture: true, signal });
+  }
 }

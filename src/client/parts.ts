@@ -6,21 +6,20 @@
 import { LIST_COUNT_DEFAULT } from "../protocol/limits.ts";
 import type { ListFrame } from "../protocol/server-frames.ts";
 import { partOf } from "../protocol/spread.ts";
-import type { AdditionCalls } from "./addition.ts";
+import type { Addition } from "./addition.ts";
 import type { KeyList, ListOptions } from "./locks.ts";
 import type { SessionClient } from "./session-client.ts";
 import type { ConnectionStatus } from "./session-types.ts";
 import { keyListOf } from "./told.ts";
-import type { What } from "./watch.ts";
+import type { Watched } from "./watch-types.ts";
 
 /** From the best to the worst: the client is as well off as its worst session. */
 const STATUSES: readonly ConnectionStatus[] = ["connected", "connecting", "reconnecting", "closed"];
 
-export class Parts<Added extends AdditionCalls> {
+export class Parts<Added extends Addition> {
   readonly #open: (part: number) => SessionClient<Added>;
   readonly #sessions: Map<number, SessionClient<Added>>;
   readonly #spread: number;
-  #isClosed = false;
 
   constructor(first: SessionClient<Added>, spread: number, open: (part: number) => SessionClient<Added>) {
     this.#open = open;
@@ -38,8 +37,8 @@ export class Parts<Added extends AdditionCalls> {
   }
 
   /** Those that tell of it. */
-  watchedBy(what: What): readonly SessionClient<Added>[] {
-    return "key" in what ? [this.of(what.key)] : this.#all();
+  telling(watched: Watched): readonly SessionClient<Added>[] {
+    return typeof watched === "string" ? [this.of(watched)] : this.#all();
   }
 
   /** The pages of all parts make one: the first of all of them are the first of the space. */
@@ -56,7 +55,6 @@ export class Parts<Added extends AdditionCalls> {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     await Promise.all([...this.#sessions.values()].map((session) => session.closeOwn()));
   }
 
@@ -69,8 +67,6 @@ export class Parts<Added extends AdditionCalls> {
     if (known !== undefined) return known;
     const session = this.#open(part);
     this.#sessions.set(part, session);
-    // A part that is asked for after the end has its end too.
-    if (this.#isClosed) session.closeOwn().catch(() => undefined);
     return session;
   }
 }

@@ -4,14 +4,16 @@
  * its first welcome, and a key of another part gets a session there; see `parts.ts`.
  */
 
+import { SUBPROTOCOL } from "../protocol/limits.ts";
 import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
-import type { Addition, AdditionCalls, Asked, Claims, SessionLink } from "./addition.ts";
+import type { Addition, Asked, Plug, SessionLink } from "./addition.ts";
+import { askAcquire, askExtend, askOther, askRelease, giveUp } from "./claim-asks.ts";
+import type { ClaimBook } from "./claim-book.ts";
 import { awakeClock, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
 import type { LatchkeyError } from "./errors.ts";
-import { extensionOf } from "./extension.ts";
-import { Grants } from "./grants.ts";
+import { type Grip, LockHandle } from "./lock.ts";
 import type {
   AcquireOptions,
   Extension,
@@ -28,87 +30,75 @@ import type { Parts } from "./parts.ts";
 import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket, type Surroundings } from "./session-socket.ts";
-import type { Answer, ConnectionStatus, Entry, Hold, Output } from "./session-types.ts";
-import { keyListOf, releaseOf, statusOf } from "./told.ts";
+import type { Answer, Call, ConnectionStatus, Entry, Held, World } from "./session-types.ts";
+import { onAbort } from "./signals.ts";
+import { extensionOf, releaseOf } from "./answers.ts";
 import { addressOf } from "./url.ts";
-import { type Waiter, waitIn } from "./wait.ts";
 import { waker } from "./waker.ts";
 import { KeyWatch } from "./watch.ts";
-import type { Watch, Watched, WatchOptions } from "./watch-types.ts";
-import type { WatchAsk, Watches, WatchesLink } from "./watches.ts";
+import type { Watched, WatchOptions } from "./watch-types.ts";
+import type { WatchesLink } from "./watches.ts";
 import type { LatchLocks } from "./web-locks/types.ts";
 import { webLocks } from "./web-locks/web-locks.ts";
 import { tryAcquire, withLock } from "./with-lock.ts";
 
-/** How long `close` waits for the socket, ms. */
-const CLOSE_MS = 1_000;
-
-export class SessionClient<Added extends AdditionCalls = AdditionCalls>
-  implements Client, SessionLink, Surroundings, WatchesLink
+export class SessionClient<Added extends Addition = Addition>
+  implements Client, SessionLink, Surroundings, WatchesLink, World
 {
   readonly ready: Promise<void>;
   readonly locks: LatchLocks = webLocks(this);
-  /** The calls of what was plugged in. */
+  /** What was plugged in. */
   readonly added: Added | undefined;
   readonly ports: Ports;
   readonly now: () => number;
   readonly onError: OnError;
+  readonly socket: SessionSocket;
   readonly #options: ConnectOptions;
   readonly #open: (part: number) => SessionClient<Added>;
-  readonly #isPart: boolean;
-  readonly #machine: SessionMachine<Waiter>;
-  readonly #socket: SessionSocket;
+  readonly #machine: SessionMachine;
   /** The clock will be looked at then. */
   readonly #wakeAt: ReturnType<typeof waker>;
-  readonly #grants = new Grants(this);
   readonly #listeners: Set<() => void> = new Set();
+  /** Aborts when the session is closed. */
+  readonly #over = new AbortController();
   #settleReady!: (error: Error | undefined) => void;
   #told: ConnectionStatus = "connecting";
   #closing: Promise<void> | undefined;
-  #watches: Watches | undefined;
-  #unfollow: (() => void) | undefined;
   #parts: Parts<Added> | undefined;
   #loading: Promise<Parts<Added>> | undefined;
 
   /** `part`: of a space whose keys are spread; then all that is asked here is asked of this session. */
-  constructor(url: string, options: ConnectOptions, ports: Ports, addition?: Addition<Added>, part = 0) {
+  constructor(url: string, options: ConnectOptions, ports: Ports, plug?: Plug<Added>, part = 0) {
     const { auth, grace = 0, space = "", signal } = options;
     const onStatus = (): void => this.#changed();
-    this.#open = (other) => new SessionClient(url, { ...options, onStatus }, ports, addition, other);
-    this.#isPart = part > 0;
+    this.#open = (other) =>
+      new SessionClient(url, { ...options, onStatus, signal: this.#over.signal }, ports, plug, other);
     this.#options = options;
     this.ports = ports;
     this.now = awakeClock(ports);
     this.onError = reporter(options.onError);
-    this.#machine = new SessionMachine(options, () => ports.random(), addition);
-    this.#wakeAt = waker(ports, this.now, (isLate) =>
-      this.#step((machine, now) => machine[isLate ? "wake" : "tick"](now)),
-    );
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space);
-    if (this.#isPart) address.searchParams.set("part", String(part));
-    this.#socket = new SessionSocket(address.href, options.WebSocket ?? WebSocket, this, async () => {
-      if (grace > 0) this.#machine.reconcile = (await import("./resume.ts")).reconcile;
+    if (part > 0) address.searchParams.set("part", String(part));
+    const credential = async (): Promise<string | undefined> => {
+      if (grace > 0) this.#machine.resume = await import("./resume.ts");
       return typeof auth === "function" ? auth() : auth;
-    });
-    this.added = addition?.calls(this);
+    };
+    const Socket = options.WebSocket ?? WebSocket;
+    this.socket = new SessionSocket(this, credential, () => new Socket(address.href, [SUBPROTOCOL]));
+    this.added = plug?.(this);
+    this.#machine = new SessionMachine(options, this, this.added);
+    this.#wakeAt = waker(ports, this.now, (isLate) => this.#step((machine) => isLate && machine.wake()));
     this.ready = new Promise((resolve, reject) => {
       this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
     });
     // Nobody has to look at it.
     this.ready.catch(() => undefined);
-    const close = (): unknown => this.close().catch(() => undefined);
-    if (signal?.aborted === true) close();
-    else {
-      signal?.addEventListener("abort", close, { once: true });
-      if (ports.page !== undefined && options.pageLife !== "off") {
-        this.#unfollow = followPage(ports.page, {
-          leave: () => this.#step((machine, now) => machine.leave(now)),
-          wake: () => this.#step((machine, now) => machine.wake(now)),
-        });
-      }
-      this.#step((machine, now) => machine.start(now));
+    onAbort(signal, () => this.close().catch(() => undefined));
+    this.#step((machine) => machine.start());
+    if (ports.page !== undefined && options.pageLife !== "off") {
+      followPage(ports.page, this.#over.signal, (meaning) => this.#step((machine) => machine[meaning]()));
     }
   }
 
@@ -133,8 +123,8 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
     return this.at(key, (session) =>
       session.wait(
         signal,
-        (call, claims) => claims.acquire(call, key, wanted),
-        (hold: Hold) => session.#grants.handle(hold),
+        (call, book) => askAcquire(book, call, key, wanted),
+        (hold: Held) => new LockHandle(hold, this.#gripOn(session, hold)),
       ),
     );
   }
@@ -164,12 +154,19 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
   }
 
   async status(key: string): Promise<KeyStatus> {
-    return statusOf(await this.#askAt<StatusFrame>({ t: "status", key }));
+    const [told, { statusOf }] = await Promise.all([
+      this.#askAt<StatusFrame>({ t: "status", key }),
+      import("./told.ts"),
+    ]);
+    return statusOf(told);
   }
 
   async list(options: ListOptions = {}): Promise<KeyList> {
-    const told = await this.request<ListFrame>({ t: "list", ...options });
-    return this.#isSpread ? (await this.#load()).list(options) : keyListOf(told);
+    const [told, { listOf }] = await Promise.all([
+      this.request<ListFrame>({ t: "list", ...options }),
+      import("./told.ts"),
+    ]);
+    return listOf(this, options, told);
   }
 
   subscribe(listener: () => void): () => void {
@@ -178,13 +175,9 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
     return () => this.#listeners.delete(call);
   }
 
-  watch(watched: Watched, { signal }: WatchOptions = {}): Watch {
+  watch(watched: Watched, { signal }: WatchOptions = {}): KeyWatch {
     const watch = new KeyWatch(watched, signal);
-    // Only then it is known whether the space is spread.
-    this.ready.then(
-      () => this.#tellOf(watch).catch((error: Error) => watch.close(error)),
-      () => watch.close(),
-    );
+    import("./watching.ts").then(({ follow }) => follow(watch, this)).catch((error: Error) => watch.close(error));
     return watch;
   }
 
@@ -202,84 +195,84 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
     return this.close();
   }
 
-  /** Before the first welcome nobody knows whether the space is spread: then the answer says where to ask. */
-  at<T>(key: string, ask: (session: SessionClient<Added>) => Promise<T>): Promise<T> {
-    const elsewhere = async (): Promise<T> => ask((await this.#load()).of(key));
-    if (this.#isSpread) return elsewhere();
-    return ask(this).catch((error: unknown) => {
-      if ((error as LatchkeyError | undefined)?.code === "misdirected" && this.#isSpread) return elsewhere();
-      throw error;
+  /** Asks the session that has the key. Of a space that is spread the first answer that says so brings the other sessions. */
+  async at<T>(key: string, ask: (session: SessionClient<Added>) => Promise<T>): Promise<T> {
+    try {
+      return await ask(this.#parts?.of(key) ?? this);
+    } catch (error) {
+      if ((error as Partial<LatchkeyError> | undefined)?.code !== "misdirected") throw error;
+      return ask((await this.loadParts()).of(key));
+    }
+  }
+
+  /** Over how many parts the keys of the space are spread, as far as it is known. */
+  get spread(): number {
+    return this.#machine.spread;
+  }
+
+  /** The sessions of a space that is spread. */
+  loadParts(): Promise<Parts<Added>> {
+    this.#loading ??= import("./parts.ts").then(({ Parts }) => {
+      this.#parts = new Parts(this, this.spread, this.#open);
+      return this.#parts;
     });
+    return this.#loading;
   }
 
   // Of this session alone.
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
   request<Told extends Answer>(frame: Asked): Promise<Told> {
-    return this.wait(undefined, (call, claims) => claims.request(call, frame));
+    return this.wait(undefined, (call, book) => askOther(book, call, frame));
   }
 
   /** Asks for something, and withdraws it when the signal aborts. `give`: from what was told, before anything else is heard. */
-  wait<Given>(
+  async wait<Given>(
     signal: AbortSignal | undefined,
-    ask: (call: Waiter, claims: Claims) => Entry<Waiter> | undefined,
+    ask: (call: Call, book: ClaimBook) => Entry,
     give: (told: never) => Given = (told) => told,
   ): Promise<Given> {
-    return waitIn(this, signal, ask, give);
+    signal?.throwIfAborted();
+    let entry: Entry;
+    const stop = (): void => this.book((book) => giveUp(book, entry, signal?.reason as Error));
+    try {
+      return await new Promise((resolve, reject) => {
+        entry = this.book((book) => ask({ resolve: (told) => resolve(give(told as never)), reject }, book));
+        // The asking may have told of a loss, and whoever heard that may have aborted the signal.
+        onAbort(signal, stop);
+      });
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
   }
 
   /** What is asked and held, after a look at the clock: a lock whose time is over is lost before this returns. */
-  claims<T>(use: (claims: Claims) => T): T {
-    return this.#step((machine, now) => use(machine.claims(now)));
-  }
-
-  /** The watches of the session, which are made with the first. */
-  watches(make: (link: WatchesLink) => Watches): Watches {
-    this.#watches ??= make(this);
-    return this.#watches;
-  }
-
-  /** About a watch. Nothing comes of it without a connection. */
-  tell(frame: WatchAsk): void {
-    this.#step((machine) => machine.watch(frame));
+  book<T>(use: (book: ClaimBook) => T): T {
+    return this.#step(({ book }) => use(book));
   }
 
   /** What the socket tells. */
   fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void {
-    this.#step((machine, now) => machine[event](told as never, now));
+    this.#step((machine) => machine[event](told as never));
   }
 
-  closeOwn(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#step((machine, now) => machine.close(now));
-      const cancel = this.ports.timer(CLOSE_MS, resolve);
-      this.#socket.closed.then(() => {
-        cancel();
-        resolve();
-      }, reject);
-    });
+  // What the machine tells.
+
+  changed(status: ConnectionStatus, error?: LatchkeyError): void {
+    this.#machine.book.watches?.connection(status);
+    // The first one is `connected` or `closed`; later ones settle nothing.
+    this.#settleReady(error);
+    if (status === "closed") this.#over.abort();
+    queueMicrotask(() => this.#changed());
   }
 
-  get #isSpread(): boolean {
-    return !this.#isPart && this.#machine.spread > 1;
+  async closeOwn(): Promise<void> {
+    this.#step((machine) => machine.close());
+    await this.socket.closed;
   }
 
   #askAt<Told extends Answer>(frame: Extract<Asked, { key: string }>): Promise<Told> {
     return this.at(frame.key, (session) => session.request(frame));
-  }
-
-  async #tellOf(watch: KeyWatch): Promise<void> {
-    await watch.follow(this.#isSpread ? (await this.#load()).watchedBy(watch.what) : [this]);
-  }
-
-  #load(): Promise<Parts<Added>> {
-    this.#loading ??= import("./parts.ts").then(({ Parts }) => {
-      const parts = new Parts(this, this.#machine.spread, this.#open);
-      this.#parts = parts;
-      if (this.#closing !== undefined) parts.close().catch(() => undefined);
-      return parts;
-    });
-    return this.#loading;
   }
 
   #changed(): void {
@@ -290,42 +283,25 @@ export class SessionClient<Added extends AdditionCalls = AdditionCalls>
     this.#options.onStatus?.(connection);
   }
 
-  /** One input to the machine, all that it wants done for it, and the timer for what comes next. */
-  #step<T>(input: (machine: SessionMachine<Waiter>, now: number) => T): T {
-    const result = input(this.#machine, this.now());
-    for (let output = this.#machine.take(); output !== undefined; output = this.#machine.take()) this.#do(output);
-    this.#wakeAt(this.#machine.wakeAt, this.#machine.holding);
+  /** One input to the machine, and the timer for what comes next. */
+  #step<T>(input: (machine: SessionMachine) => T): T {
+    const result = this.#machine.step(this.now(), input);
+    this.#wakeAt(this.#machine.wakeAt, this.#machine.book.holds.size > 0);
     return result;
   }
 
-  #do(output: Output<Waiter>): void {
-    switch (output.kind) {
-      case "connect":
-        return this.#socket.open();
-      case "send":
-        return this.#socket.send(output.text);
-      case "disconnect":
-        return this.#socket.hangUp(output.code);
-      case "granted":
-        return output.call.resolve(output.hold as never);
-      case "answered":
-        return output.call.resolve(output.frame as never);
-      case "failed":
-        return output.call.reject(output.error);
-      case "lost":
-        return this.#grants.lose(output.hold, output.error);
-      case "watched":
-        return this.#watches?.received(output.told);
-      case "status":
-        this.#watches?.connection(output.status);
-        // The first one is `connected` or `closed`; later ones settle nothing.
-        this.#settleReady(output.error);
-        if (output.status === "closed") this.#unfollow?.();
-        return queueMicrotask(() => this.#changed());
-      case "trouble":
-        return this.onError(output.error, { where: output.where });
-      default:
-        return this.added?.heard(output);
-    }
+  /** For one handle of a lock. */
+  #gripOn(session: SessionClient<Added>, hold: Held): Grip {
+    const { key, token, grant } = hold;
+    return {
+      grant,
+      check: () => session.book(() => undefined),
+      extend: async (ttl) =>
+        extensionOf(await session.wait(undefined, (call, book) => askExtend(book, call, hold, ttl))),
+      release: () => session.wait(undefined, (call, book) => askRelease(book, call, hold)),
+      handTo: (to) => session.request({ t: "hand_to", key, token, session: to }),
+      watch: (signal) => this.watch(key, { signal }),
+      onError: this.onError,
+    };
   }
 }

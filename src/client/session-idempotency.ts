@@ -8,25 +8,22 @@ import type {
   ReplayFrame,
 } from "../protocol/idempotency-told.ts";
 import { decodeResult, encodeResult } from "../protocol/result-text.ts";
-import type { Addition, AdditionCalls, SessionLink } from "./addition.ts";
+import type { Addition, SessionLink } from "./addition.ts";
 import { Attempts } from "./attempts.ts";
-import { Begins } from "./begins.ts";
+import { askAgain, begunBy } from "./begins.ts";
+import type { ClaimFrame } from "./claim-answers.ts";
+import { askOther } from "./claim-asks.ts";
+import type { ClaimBook } from "./claim-book.ts";
 import { UnavailableError } from "./errors.ts";
 import type { AttemptExtension, BeginOptions, Begun, IdempotencyCalls, Replay } from "./idempotency-calls.ts";
-import { workErrorOf } from "./idempotency-errors.ts";
+import { type AttemptLossReason, workErrorOf } from "./idempotency-errors.ts";
 import { bytesOf } from "./result.ts";
-import type { AdditionOutput, StartTold, Wait } from "./session-types.ts";
+import type { Entry, StartTold } from "./session-types.ts";
 
-const BEGIN: Wait = { over: "in_progress", cancel: "cancel_begin" };
-
-/** Plugs idempotent work into a session. */
-export const sessionIdempotency: Addition<SessionIdempotency> = {
-  errorOf: workErrorOf,
-  table: (book, heartbeat) => new Begins(book, heartbeat),
-  calls: (link) => new SessionIdempotency(link),
-};
-
-export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
+/** Idempotent work in a session. */
+export class SessionIdempotency implements IdempotencyCalls, Addition {
+  readonly errorOf: typeof workErrorOf = workErrorOf;
+  readonly askAgain: typeof askAgain = askAgain;
   readonly #attempts: Attempts;
   readonly #link: SessionLink;
 
@@ -36,7 +33,7 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
       ports: link.ports,
       now: link.now,
       onError: link.onError,
-      onLook: () => link.claims(() => undefined),
+      onLook: () => link.book(() => undefined),
       extend: async (key, attempt, lease) => {
         const told = await link.request<AttemptExtendedFrame>({ t: "extend_attempt", key, attempt, lease });
         return { lease: told.lease, expiresIn: told.expires_in };
@@ -44,11 +41,11 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
     });
   }
 
-  async begin(key: string, { signal, renew = false, timeout, ...asked }: BeginOptions = {}): Promise<Begun> {
+  async begin(key: string, { signal, renew = false, ...asked }: BeginOptions = {}): Promise<Begun> {
     const frame = { t: "begin", key, ...asked } as const;
     const begun = await this.#link.wait(
       signal,
-      (call, claims) => claims.request(call, frame, timeout, BEGIN),
+      (call, book) => askOther(book, call, frame, "in_progress"),
       (told: StartTold | ReplayFrame) => {
         if (told.t === "replay") return told;
         // At once: what ends it may come with the same message.
@@ -80,17 +77,12 @@ export class SessionIdempotency implements IdempotencyCalls, AdditionCalls {
     return existed;
   }
 
-  heard(output: AdditionOutput): void {
-    switch (output.kind) {
-      case "started_unasked":
-        if (!this.#attempts.has(output.frame.attempt))
-          this.#link.claims((claims) => claims.book.cancel(output.frame.id, "cancel_begin"));
-        return;
-      case "attempt_lost":
-        return this.#attempts.lose(output.id, output.error);
-      case "attempts_lost":
-        return this.#attempts.loseAll(output.reason);
-    }
+  received(book: ClaimBook, frame: ClaimFrame, entry: Entry | undefined): boolean {
+    return begunBy(this.#attempts, book, frame, entry);
+  }
+
+  allLost(book: ClaimBook, reason: AttemptLossReason): void {
+    book.later(() => this.#attempts.loseAll(reason));
   }
 }
 

@@ -1,6 +1,6 @@
 /** The socket of a session: one at a time, and whatever an older one still says is not heard. */
 
-import { BATCH_FRAMES_MAX, SUBPROTOCOL } from "../protocol/limits.ts";
+import { BATCH_FRAMES_MAX } from "../protocol/limits.ts";
 import type { Ports } from "./clock.ts";
 import type { OnError } from "./locks.ts";
 
@@ -21,37 +21,32 @@ export type Auth = string | (() => string | Promise<string>);
 
 /** What the socket needs around it. */
 export interface Surroundings {
-  readonly ports: Pick<Ports, "afterTurn">;
+  readonly ports: Pick<Ports, "afterTurn" | "timer">;
   /** With what it is `opened` is a credential, what is `received` a text, and what it is `closed` with a code, if they are known. */
   fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void;
   readonly onError: OnError;
 }
 
-/** A batch that has grown to this is sent at once. */
-const BATCH_CHARS_MAX = 64 * 1024;
+/** How long a socket may take to close, ms. */
+const CLOSE_MS = 1_000;
+
+/** A longer frame goes alone, so that no batch is too much for one message. */
+const BATCHED_CHARS_MAX = 2_048;
 
 export class SessionSocket {
-  /** Resolves when the socket that was hung up on last is closed. */
+  /** Resolves when the socket that was hung up on last is closed, or has had its time for that. */
   closed: Promise<void> = Promise.resolve();
-  readonly #url: string;
-  readonly #WebSocket: WebSocketConstructor;
+  readonly #make: () => WebSocketLike;
   readonly #around: Surroundings;
   readonly #credential: () => Promise<string | undefined>;
   #socket: WebSocketLike | undefined;
   #attempt = 0;
   /** Frames that leave together at the end of the turn: a release and the next acquire cost one message. */
   #leaving: string[] = [];
-  #leavingChars = 0;
 
-  /** `credential`: called for each attempt. */
-  constructor(
-    url: string,
-    WebSocket: WebSocketConstructor,
-    around: Surroundings,
-    credential: () => Promise<string | undefined>,
-  ) {
-    this.#url = url;
-    this.#WebSocket = WebSocket;
+  /** Both are called for each attempt: first what gets the credential, then what opens the socket. */
+  constructor(around: Surroundings, credential: () => Promise<string | undefined>, make: () => WebSocketLike) {
+    this.#make = make;
     this.#around = around;
     this.#credential = credential;
   }
@@ -65,57 +60,50 @@ export class SessionSocket {
     });
   }
 
-  /** A frame, which may wait for others until the end of the turn; bare words go at once, behind what waits. */
+  /** A frame, which may wait for others until the end of the turn; bare words and long frames go at once, behind what waits. */
   send(text: string): void {
-    if (!text.startsWith("{")) {
-      this.#flush();
-      this.#socket?.send(text);
-      return;
-    }
-    if (this.#leaving.push(text) === 1) this.#around.ports.afterTurn(() => this.#flush());
-    this.#leavingChars += text.length;
-    if (this.#leaving.length >= BATCH_FRAMES_MAX || this.#leavingChars >= BATCH_CHARS_MAX) this.#flush();
+    const isAlone = !text.startsWith("{") || text.length > BATCHED_CHARS_MAX;
+    if (isAlone || this.#leaving.length === BATCH_FRAMES_MAX) this.#flush();
+    if (isAlone) this.#socket?.send(text);
+    else if (this.#leaving.push(text) === 1) this.#around.ports.afterTurn(() => this.#flush());
   }
 
-  hangUp(code: number | undefined): void {
+  hangUp(code?: number): void {
     this.#flush();
     this.#attempt += 1;
     const socket = this.#socket;
-    if (socket === undefined) return;
+    if (!socket) return;
     this.#socket = undefined;
+    // Whatever it still says is not heard.
+    socket.onopen = null;
+    socket.onmessage = null;
     this.closed = new Promise((resolve) => {
-      socket.onclose = () => resolve();
+      const cancel = this.#around.ports.timer(CLOSE_MS, resolve);
+      socket.onclose = () => {
+        cancel();
+        resolve();
+      };
     });
     socket.close(code);
   }
 
   #flush(): void {
     const frames = this.#leaving;
-    const [first] = frames;
-    if (first === undefined) return;
     this.#leaving = [];
-    this.#leavingChars = 0;
-    this.#socket?.send(frames.length === 1 ? first : `[${frames.join(",")}]`);
+    if (frames.length > 0) this.#socket?.send(frames.length > 1 ? `[${frames.join(",")}]` : frames.join());
   }
 
   async #connect(attempt: number): Promise<void> {
     const credential = await this.#credential();
     if (attempt !== this.#attempt) return;
-    const socket = new this.#WebSocket(this.#url, [SUBPROTOCOL]);
+    const socket = this.#make();
     this.#socket = socket;
-    const isCurrent = (): boolean => this.#socket === socket;
-    socket.onopen = () => {
-      if (isCurrent()) this.#around.fromSocket("opened", credential);
-    };
-    socket.onmessage = ({ data }: { readonly data: unknown }) => {
-      if (isCurrent()) this.#around.fromSocket("received", String(data));
-    };
+    socket.onopen = () => this.#around.fromSocket("opened", credential);
+    socket.onmessage = ({ data }: { readonly data: unknown }) => this.#around.fromSocket("received", String(data));
     socket.onclose = ({ code }: { readonly code?: number }) => {
-      if (!isCurrent()) return;
       this.#socket = undefined;
       // Whoever asked is told that the connection is lost, and asks again on the next one.
       this.#leaving = [];
-      this.#leavingChars = 0;
       this.#around.fromSocket("closed", code);
     };
     // A close follows every error. Without a handler some implementations throw.

@@ -10,46 +10,39 @@ import type {
   StartedFrame,
 } from "../protocol/idempotency-told.ts";
 import type { AccessRequested, Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
+import type { Ports } from "./clock.ts";
 import type { ConnectOptions } from "./connect.ts";
-import type { LatchkeyError, LockLostError, LossReason } from "./errors.ts";
-import type { AttemptLossReason, AttemptLostError } from "./idempotency-errors.ts";
-import type { AcquireOptions, Mode } from "./locks.ts";
-import type { WatchTold } from "./watches.ts";
+import type { LatchkeyError, LockLostError } from "./errors.ts";
+import type { Grant, Granted } from "./lock.ts";
+import type { AcquireOptions, OnError } from "./locks.ts";
 
 /** What a session is to be like. */
 export type SessionSettings = Pick<ConnectOptions, "space" | "grace" | "meta" | "user" | "requeue" | "reconnect">;
 
-/** The ids of watches begin so, and no claim's does. */
-export const WATCH_MARK = "~";
-
 /** `connecting` until the first welcome, `connected`, `reconnecting` after a loss, `closed` for good. */
 export type ConnectionStatus = "connecting" | "connected" | "reconnecting" | "closed";
 
-/** What the machine wants done, in this order. `Call` is whatever the caller gave to recognise a call by. */
-export type Output<Call> =
-  /** Get a credential, open a socket, and say `opened` or `closed`. */
-  | { readonly kind: "connect" }
-  | { readonly kind: "send"; readonly text: string }
-  /** Close the socket, or give up opening it. Nothing it says later counts. */
-  | { readonly kind: "disconnect"; readonly code?: number }
-  | { readonly kind: "granted"; readonly call: Call; readonly hold: Hold }
-  | { readonly kind: "answered"; readonly call: Call; readonly frame: Answer }
-  | { readonly kind: "failed"; readonly call: Call; readonly error: LatchkeyError }
-  /** Everybody who works under this hold must stop. */
-  | { readonly kind: "lost"; readonly hold: Hold; readonly error: LockLostError }
-  | { readonly kind: "watched"; readonly told: WatchTold }
-  | AdditionOutput
-  | { readonly kind: "status"; readonly status: ConnectionStatus; readonly error?: LatchkeyError }
+/** What the machine acts on, when a step is over. */
+export interface World {
+  readonly ports: Pick<Ports, "random">;
+  readonly socket: {
+    /** Get a credential, open a socket, and say `opened` or `closed`. */
+    open(): void;
+    send(text: string): void;
+    /** Close the socket, or give up opening it. Nothing it says later counts. */
+    hangUp(code?: number): void;
+  };
+  /** `error`: why it is closed. */
+  changed(status: ConnectionStatus, error?: LatchkeyError): void;
   /** Nobody asked, but somebody should know. */
-  | { readonly kind: "trouble"; readonly error: LatchkeyError; readonly where: string };
+  readonly onError: OnError;
+}
 
-/** What becomes of attempts. */
-export type AdditionOutput =
-  /** One that no call waits for: withdraw it, if it is not one that was started before. */
-  | { readonly kind: "started_unasked"; readonly frame: StartedFrame }
-  /** `id`: of its begin. */
-  | { readonly kind: "attempt_lost"; readonly id: string; readonly error: AttemptLostError }
-  | { readonly kind: "attempts_lost"; readonly reason: AttemptLossReason };
+/** Who waits for an answer. */
+export interface Call {
+  resolve(told: Answer | Held): void;
+  reject(error: Error): void;
+}
 
 /** `until`: when it must be taken for over. */
 export type StartTold = StartedFrame & { readonly until: number };
@@ -67,20 +60,13 @@ export type Answer =
   | AttemptExtendedFrame
   | ForgottenFrame;
 
-/** A lock as granted to this session, shared by nested acquires. */
-export interface Hold {
-  readonly key: string;
-  readonly token: string;
-  readonly fence: number;
-  readonly mode: Mode;
-  /** The lease as asked last, ms. */
-  readonly ttl: number | undefined;
-}
-
 export type Wanted = Omit<AcquireOptions, "signal">;
 
-/** What can be asked in a session. The table adds the id, and the timeout of an acquire. */
-export type Ask = WithoutId<
+/**
+ * What can be asked in a session. The book adds the id. `timeout`: how long the caller waits, ms, absent or 0: as long as an answer takes;
+ * of a claim the server is told what is left of it.
+ */
+export type Ask = Asking<
   Extract<
     ClientFrame,
     { t: "acquire" | "extend" | "release" | "hand_to" | "request_access" | "status" | "list" | IdempotencyAsk }
@@ -89,32 +75,29 @@ export type Ask = WithoutId<
 
 type IdempotencyAsk = "begin" | "complete" | "fail" | "extend_attempt" | "forget";
 
-type WithoutId<Frame> = Frame extends unknown ? Omit<Frame, "id"> : never;
+type Asking<Frame> = Frame extends unknown
+  ? Omit<Frame, "id" | "timeout"> & { readonly timeout?: number | undefined }
+  : never;
 
-/** How a wait ends that came to nothing: by which error, and by which frame it is taken back. */
-export interface Wait {
-  readonly over: "timeout" | "in_progress";
-  readonly cancel: "cancel" | "cancel_begin";
-}
+/** Of which code the error is when a wait came to nothing: an acquire's, or a begin's. */
+export type Over = "timeout" | "in_progress";
 
 /** A request without a final answer. */
-export interface Entry<Call> {
+export interface Entry {
   /** Absent: nobody waits for the answer. */
   readonly call: Call | undefined;
   readonly frame: Ask;
-  /** An acquire's own timeout, as asked, ms. */
-  readonly timeout: number | undefined;
   /** What may be waited for. */
-  readonly wait: Wait | undefined;
+  readonly over: Over | undefined;
   /** The caller is told then that it failed. Infinity: only the server's word or the loss of the hold ends it. */
   readonly giveUpAt: number;
   /** Nested acquire, extend, release: the hold it is about. It fails when that is lost. */
-  readonly hold: Held<Call> | undefined;
+  readonly hold: Held | undefined;
   id: string;
   /** When it was sent in this session; undefined: it has to be sent. */
   sentAt?: number | undefined;
-  /** The server said "later": it is sent again then. */
-  resendAt?: number;
+  /** Not before this: the server said "later". */
+  sendAt: number;
   /** Acquire: the server said that it waits, so its grant comes unasked. */
   queued?: boolean;
   /** Acquire that asks whoever holds the key for it: a claim that queues anew has not asked yet. */
@@ -125,22 +108,23 @@ export interface Entry<Call> {
   leaseBefore?: number;
 }
 
-/** A hold as the table keeps it. */
-export interface Held<Call> extends Hold {
+/** A lock as granted to this session, shared by nested acquires. */
+export interface Held extends Granted {
   /** Of its acquire. */
   readonly id: string;
   /** The session that it was granted to. A kept lock outlives it. */
   readonly session: string | undefined;
-  readonly keep: boolean;
-  ttl: number | undefined;
+  readonly keep?: boolean | undefined;
+  readonly grant: Grant;
+  /** The lease as asked last, ms. */
+  ttl?: number | undefined;
   leaseUntil: number;
   /** When the server was asked last how the claim stands. */
-  askedAt: number;
+  readonly askedAt: number;
   /** Handles that were not released, and nested acquires on their way. 0: its last release is on its way. */
   open: number;
-  /** An extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
-  busy: boolean;
-  readonly entries: Set<Entry<Call>>;
-  /** How it ended. */
-  loss?: LossReason | LockLostError;
+  /** What was asked about it and has no answer. */
+  readonly entries: Set<Entry>;
+  /** Set when it is over: makes the error that says how. */
+  loss?: () => LockLostError;
 }

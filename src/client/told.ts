@@ -1,7 +1,11 @@
-/** What a server tells, as the wire says it, made into what the client's interface promises. */
+/**
+ * What a server tells of keys, as the wire says it, made into what the client's interface promises. A session's client loads it when the
+ * first key is looked at.
+ */
 
-import type { HolderTold, KeyTold, StatusFrame } from "../protocol/server-frames.ts";
-import type { Holder, KeyList, KeyStatus, ReleaseResult } from "./locks.ts";
+import type { HolderTold, KeyTold, ListFrame, StatusFrame } from "../protocol/server-frames.ts";
+import type { Holder, KeyList, KeyStatus, ListOptions } from "./locks.ts";
+import type { SessionClient } from "./session-client.ts";
 
 /** All but the holders is in the client's words already. */
 export function keyStatusOf({ holders, ...told }: KeyTold): KeyStatus {
@@ -17,8 +21,13 @@ export function keyListOf({ keys, next }: { readonly keys: readonly KeyTold[]; r
   return { keys: keys.map(keyStatusOf), ...(next !== undefined && { next }) };
 }
 
-export function releaseOf({ depth, already }: { readonly depth?: number; readonly already?: boolean }): ReleaseResult {
-  return { depth: depth ?? 0, already: already === true };
+/** As a session is answered that asked for a page. Where the space is spread a page is of all its parts. */
+export async function listOf(
+  client: Pick<SessionClient, "spread" | "loadParts">,
+  options: ListOptions,
+  told: ListFrame,
+): Promise<KeyList> {
+  return client.spread > 1 ? (await client.loadParts()).list(options) : keyListOf(told);
 }
 
 /** HTTP says null where the session is the lease. */

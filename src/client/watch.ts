@@ -4,50 +4,35 @@
  */
 
 import { dispose } from "./dispose.ts";
-import type { SessionClient } from "./session-client.ts";
+import { onAbort } from "./signals.ts";
 import type { KeyState, Watch, Watched, WatchListener } from "./watch-types.ts";
 
-/** What is asked of the server. */
-export type What = { readonly key: string } | { readonly prefix: string };
-
 export class KeyWatch implements Watch {
-  readonly what: What;
-  /** Set with its end, when that was not wanted. */
-  error: Error | undefined;
-  #states: ReadonlyMap<string, KeyState> = new Map();
-  #isCurrent = false;
-  readonly #target = new EventTarget();
-  readonly #over = new AbortController();
+  readonly watched: Watched;
+  states: ReadonlyMap<string, KeyState> = new Map();
+  isCurrent = false;
+  /** Gets the events. */
+  readonly target: EventTarget = new EventTarget();
+  readonly #end = new AbortController();
+  /** Aborts when the watch is closed. The reason is null, or the error that it was closed for. */
+  readonly over: AbortSignal = this.#end.signal;
 
   constructor(watched: Watched, signal: AbortSignal | undefined) {
-    this.what = typeof watched === "string" ? { key: watched } : { prefix: watched.prefix };
-    if (signal?.aborted === true) this.close();
-    else signal?.addEventListener("abort", () => this.close(), { once: true });
-  }
-
-  get states(): ReadonlyMap<string, KeyState> {
-    return this.#states;
+    this.watched = watched;
+    onAbort(signal, () => this.close());
   }
 
   get state(): KeyState | undefined {
-    return "key" in this.what ? this.#states.get(this.what.key) : undefined;
-  }
-
-  get isCurrent(): boolean {
-    return this.#isCurrent;
-  }
-
-  /** Aborts when the watch is closed. */
-  get over(): AbortSignal {
-    return this.#over.signal;
+    // With a prefix there is none of this name.
+    return this.states.get(this.watched as string);
   }
 
   addEventListener(type: "change", listener: WatchListener): void {
-    this.#target.addEventListener(type, listener as EventListener);
+    this.target.addEventListener(type, listener as EventListener);
   }
 
   removeEventListener(type: "change", listener: WatchListener): void {
-    this.#target.removeEventListener(type, listener as EventListener);
+    this.target.removeEventListener(type, listener as EventListener);
   }
 
   subscribe(listener: () => void): () => void {
@@ -62,27 +47,11 @@ export class KeyWatch implements Watch {
     yield* latest(this);
   }
 
-  /** The sessions tell of it from now on. */
-  async follow(sessions: Iterable<Pick<SessionClient, "watches">>): Promise<void> {
-    const { join } = await import("./watching.ts");
-    join(this, sessions);
-  }
-
-  close(error?: Error): void {
-    if (this.over.aborted) return;
-    this.error = error;
-    this.#over.abort();
-    this.show(this.#states, false, []);
+  close(error: Error | null = null): void {
+    this.#end.abort(error);
   }
 
   [dispose](): void {
     this.close();
-  }
-
-  /** From now on it is so. `changed`: the keys that are not as they were. */
-  show(states: ReadonlyMap<string, KeyState>, isCurrent: boolean, changed: readonly KeyState[]): void {
-    this.#states = states;
-    this.#isCurrent = isCurrent;
-    this.#target.dispatchEvent(new CustomEvent("change", { detail: changed }));
   }
 }

@@ -2,29 +2,29 @@
 
 import type { ClientFrame } from "../protocol/frames.ts";
 import type { RefusedFrame } from "../protocol/server-frames.ts";
-import type { StateFrame, UnwatchedFrame } from "../protocol/watch-told.ts";
+import type { ClaimFrame } from "./claim-answers.ts";
+import type { ClaimBook } from "./claim-book.ts";
 import type { Ports } from "./clock.ts";
 import { errorOf, UnavailableError } from "./errors.ts";
 import type { OnError } from "./locks.ts";
-import { type ConnectionStatus, WATCH_MARK } from "./session-types.ts";
+import type { ConnectionStatus } from "./session-types.ts";
 import type { Self } from "./told-state.ts";
 import type { View } from "./watching.ts";
 
 /** The pause before a watch is asked for again that the server could not serve, ms. */
 const AGAIN_MS = 1_000;
 
-export type WatchAsk = Extract<ClientFrame, { t: "watch" | "unwatch" }>;
+/** The ids of watches begin so, and no claim's does. */
+const WATCH_MARK = "~";
 
-/** What the server says with the id of a watch. */
-export type WatchTold = StateFrame | UnwatchedFrame | RefusedFrame;
+type WatchAsk = Extract<ClientFrame, { t: "watch" | "unwatch" }>;
 
 /** What they need of their session. */
 export interface WatchesLink extends Self {
   readonly ownConnection: ConnectionStatus;
   readonly ports: Ports;
   readonly onError: OnError;
-  /** Nothing comes of it without a connection. */
-  tell(frame: WatchAsk): void;
+  book<T>(use: (book: ClaimBook) => T): T;
 }
 
 export class Watches {
@@ -44,7 +44,7 @@ export class Watches {
     if (this.#session.ownConnection === "closed") view.watch.close();
     else this.#ask(id);
     return () => {
-      if (this.#views.delete(id)) this.#session.tell({ t: "unwatch", id });
+      if (this.#views.delete(id)) this.#tell({ t: "unwatch", id });
     };
   }
 
@@ -56,11 +56,15 @@ export class Watches {
     }
   }
 
-  received(told: WatchTold): void {
+  /** Whether the frame is about a watch: then it is told when the step is over. */
+  received(book: ClaimBook, told: ClaimFrame): boolean {
     const view = this.#views.get(told.id);
-    if (view === undefined) return;
-    if (told.t === "state") view.told(this, told, this.#session);
-    else if (told.t === "refused") this.#refused(told, view);
+    if (view === undefined) return false;
+    book.later(() => {
+      if (told.t === "state") view.told(this, told, this.#session);
+      else if (told.t === "refused") this.#refused(told, view);
+    });
+    return true;
   }
 
   #refused(told: RefusedFrame, view: View): void {
@@ -76,6 +80,13 @@ export class Watches {
 
   #ask(id: string): void {
     const view = this.#views.get(id);
-    if (view !== undefined) this.#session.tell({ t: "watch", id, ...view.watch.what });
+    if (view !== undefined) this.#tell({ t: "watch", id, ...view.what });
+  }
+
+  /** Without a connection nothing is sent: the next one asks anew. */
+  #tell(frame: WatchAsk): void {
+    this.#session.book((book) => {
+      if (book.session !== undefined) book.send(JSON.stringify(frame));
+    });
   }
 }

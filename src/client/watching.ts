@@ -2,20 +2,28 @@
 
 import type { StateFrame } from "../protocol/watch-told.ts";
 import type { SessionClient } from "./session-client.ts";
+import { onAbort } from "./signals.ts";
 import { keyStateOf, type Self } from "./told-state.ts";
 import type { KeyWatch } from "./watch.ts";
 import type { KeyState, WatchListener } from "./watch-types.ts";
 import { Watches } from "./watches.ts";
 
-/** The sessions tell the watch of its keys, until it is closed. */
-export function join(watch: KeyWatch, sessions: Iterable<Pick<SessionClient, "watches">>): void {
+/** The sessions of the client tell the watch of its keys, until it is closed. */
+export async function follow(watch: KeyWatch, client: SessionClient): Promise<void> {
+  try {
+    // Only then it is known whether the space is spread.
+    await client.ready;
+  } catch {
+    return watch.close();
+  }
+  const sessions = client.spread > 1 ? (await client.loadParts()).telling(watch.watched) : [client];
   if (watch.over.aborted) return;
   const view = new View(watch);
   for (const session of sessions) {
-    const stop = session.watches((link) => new Watches(link)).start(view);
-    if (watch.over.aborted) stop();
-    else watch.over.addEventListener("abort", stop, { once: true });
+    const watches = session.book((book) => (book.watches ??= new Watches(session)));
+    onAbort(watch.over, watches.start(view));
   }
+  onAbort(watch.over, () => show(watch, watch.states, false, []));
 }
 
 /** Each key's latest state, until the watch is closed. */
@@ -27,6 +35,8 @@ export async function* latest(watch: KeyWatch): AsyncGenerator<KeyState, undefin
     wake();
   };
   watch.addEventListener("change", listener);
+  const ended = (): void => wake();
+  watch.over.addEventListener("abort", ended);
   try {
     while (!watch.over.aborted || news.size > 0) {
       for (const [key, state] of news) {
@@ -39,9 +49,10 @@ export async function* latest(watch: KeyWatch): AsyncGenerator<KeyState, undefin
         });
       }
     }
-    if (watch.error !== undefined) throw watch.error;
+    if (watch.over.reason !== null) throw watch.over.reason;
   } finally {
     watch.removeEventListener("change", listener);
+    watch.over.removeEventListener("abort", ended);
   }
 }
 
@@ -53,12 +64,18 @@ interface Source {
   gathered: StateFrame[];
 }
 
+/** What is asked of the server. */
+type What = { readonly key: string } | { readonly prefix: string };
+
 export class View {
   readonly watch: KeyWatch;
+  readonly what: What;
   readonly #sources = new Map<object, Source>();
 
   constructor(watch: KeyWatch) {
+    const { watched } = watch;
     this.watch = watch;
+    this.what = typeof watched === "string" ? { key: watched } : { prefix: watched.prefix };
   }
 
   /** `session` will tell, or its connection is away. */
@@ -86,7 +103,7 @@ export class View {
       const state = keyStateOf(entry, self);
       if (JSON.stringify(state) === JSON.stringify(states.get(key))) continue;
       changed.push(state);
-      const isGone = "prefix" in this.watch.what && state.status === "free" && state.waiting === 0;
+      const isGone = "prefix" in this.what && state.status === "free" && state.waiting === 0;
       if (isGone) states.delete(key);
       else states.set(key, state);
       keys[isGone ? "delete" : "add"](key);
@@ -98,7 +115,7 @@ export class View {
   /** Nothing is said where nothing changed. */
   #show(states: ReadonlyMap<string, KeyState>, changed: readonly KeyState[]): void {
     const isCurrent = [...this.#sources.values()].every((source) => source.isCurrent);
-    if (changed.length > 0 || isCurrent !== this.watch.isCurrent) this.watch.show(states, isCurrent, changed);
+    if (changed.length > 0 || isCurrent !== this.watch.isCurrent) show(this.watch, states, isCurrent, changed);
   }
 
   #source(session: object): Source {
@@ -107,4 +124,16 @@ export class View {
       this.#sources.set(session, (source = { keys: new Set(), isCurrent: false, gathered: [] }));
     return source;
   }
+}
+
+/** From now on it is so. `changed`: the keys that are not as they were. */
+function show(
+  watch: KeyWatch,
+  states: ReadonlyMap<string, KeyState>,
+  isCurrent: boolean,
+  changed: readonly KeyState[],
+): void {
+  watch.states = states;
+  watch.isCurrent = isCurrent;
+  watch.target.dispatchEvent(new CustomEvent("change", { detail: changed }));
 }

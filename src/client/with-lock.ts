@@ -1,6 +1,5 @@
 /** What all clients do alike on top of `acquire`. */
 
-import { NEVER } from "./clock.ts";
 import { asyncDispose } from "./dispose.ts";
 import { LockTimeoutError } from "./errors.ts";
 import type { AcquireOptions, Lock, LockSet, Locks } from "./locks.ts";
@@ -18,7 +17,11 @@ export async function tryAcquire(
   }
 }
 
-/** `work` gets a `Lock` for a single key and a `LockSet` for a list: the callers' types say which. */
+/**
+ * `work` gets a `Lock` for a single key and a `LockSet` for a list: the callers' types say which. What a list needs besides is loaded
+ * with the first one, when its first key is asked for already: so calls for one key are served in their order. When it cannot be
+ * loaded that is an error of the work.
+ */
 export async function withLock<T>(
   locks: Pick<Locks, "acquire">,
   now: () => number,
@@ -26,62 +29,25 @@ export async function withLock<T>(
   work: (held: Lock & LockSet) => T | PromiseLike<T>,
   options: AcquireOptions = {},
 ): Promise<T> {
-  const held = new HeldLocks();
-  try {
-    await held.acquireAll(locks, now, typeof keys === "string" ? [keys] : keys, options);
-    held.throwIfLost();
-    const result = await work((typeof keys === "string" ? held.locks[0] : held) as Lock & LockSet);
-    held.throwIfLost();
-    return result;
-  } finally {
-    await held.releaseAll();
-  }
+  if (typeof keys === "string") return under(locks.acquire(keys, options), work as (lock: Lock) => T | PromiseLike<T>);
+  const askedAt = now();
+  // One order for everybody, so that two callers never wait for each other.
+  const [first, ...others] = [...new Set(keys)].sort();
+  const all = async (lock?: Lock): Promise<T> => {
+    const { withAll } = await import("./lock-set.ts");
+    return withAll(locks, lock, others, work, options, () => now() - askedAt);
+  };
+  return first === undefined ? all() : under(locks.acquire(first, options), all);
 }
 
-class HeldLocks implements LockSet {
-  readonly locks: Lock[] = [];
-  readonly #lost = new AbortController();
-
-  get signal(): AbortSignal {
-    this.#check();
-    return this.#lost.signal;
-  }
-
-  get(key: string): Lock | undefined {
-    return this.locks.find((lock) => lock.key === key);
-  }
-
-  /** One order for everybody, so that two callers never wait for each other. */
-  async acquireAll(
-    locks: Pick<Locks, "acquire">,
-    now: () => number,
-    keys: readonly string[],
-    options: AcquireOptions,
-  ): Promise<void> {
-    const { timeout, signal } = options;
-    const giveUpAt = now() + (timeout ?? NEVER);
-    // A lock that is lost while the next one is waited for ends that wait: it would be for nothing.
-    const stop = signal === undefined ? this.#lost.signal : AbortSignal.any([signal, this.#lost.signal]);
-    for (const key of [...new Set(keys)].sort()) {
-      const left = timeout === undefined ? undefined : Math.max(0, Math.ceil(giveUpAt - now()));
-      const lock = await locks.acquire(key, { ...options, timeout: left, signal: stop });
-      this.locks.push(lock);
-      lock.signal.addEventListener("abort", () => this.#lost.abort(lock.signal.reason), { once: true });
-    }
-  }
-
-  throwIfLost(): void {
-    this.signal.throwIfAborted();
-  }
-
-  async releaseAll(): Promise<void> {
-    await Promise.all(this.locks.map((lock) => lock[asyncDispose]()));
-  }
-
-  /** Reading a lock's signal makes it look at the clock. */
-  #check(): void {
-    for (const lock of this.locks) {
-      if (lock.signal.aborted) this.#lost.abort(lock.signal.reason);
-    }
+async function under<T>(acquiring: Promise<Lock>, work: (lock: Lock) => T | PromiseLike<T>): Promise<T> {
+  const lock = await acquiring;
+  try {
+    lock.signal.throwIfAborted();
+    const result = await work(lock);
+    lock.signal.throwIfAborted();
+    return result;
+  } finally {
+    await lock[asyncDispose]();
   }
 }

@@ -1,9 +1,9 @@
 /** What goes between who waits and who holds: "may I?", and "here you are". */
 
-import { refuse, tellLost } from "./acquire.ts";
+import { refuse } from "./acquire.ts";
 import type { Claim } from "./claim.ts";
 import type { Ask, Hand } from "./command.ts";
-import { byOther, findToken, isLetGo, tellReleased } from "./holding.ts";
+import { byOther, findHeld, tellReleased } from "./holding.ts";
 import type { Latch } from "./latch.ts";
 import type { State } from "./state.ts";
 
@@ -30,13 +30,8 @@ function setAsk(state: State, latch: Latch, claim: Claim, record: Claim["ask"]):
 
 /** A release that names who is next. Whether that can be is known before anything is changed: else the lock is kept. */
 export function hand(state: State, command: Hand): void {
-  const claim = findToken(state, command);
-  if (claim === undefined) return refuse(state, command, "unknown_token");
-  if (claim.state === "gone") {
-    if (isLetGo(claim)) tellReleased(state, command, 0, true);
-    else tellLost(state, command, claim);
-    return;
-  }
+  const claim = findHeld(state, command);
+  if (claim === undefined) return;
   const latch = claim.latch as Latch;
   const heir = firstWaiting(latch, command.to);
   if (heir === undefined) return refuse(state, command, "not_waiting");

@@ -29,13 +29,8 @@ export function extend(state: State, command: Extend): void {
 }
 
 export function release(state: State, command: Release): void {
-  const claim = findToken(state, command);
-  if (claim === undefined) return refuse(state, command, "unknown_token");
-  if (claim.state === "gone") {
-    if (isLetGo(claim)) tellReleased(state, command, 0, true);
-    else tellLost(state, command, claim);
-    return;
-  }
+  const claim = findHeld(state, command);
+  if (claim === undefined) return;
   const before = claim.unnested;
   if (before !== undefined && before.request === command.request && before.from === command.from) {
     return tellReleased(state, command, before.depth, true);
@@ -76,13 +71,23 @@ export function revokeKey(state: State, command: RevokeKey): void {
   if (latch !== undefined) state.promote(latch);
 }
 
-/** Of a claim that is gone: whether its owner let it go, so that to let it go once more is no loss. */
-export function isLetGo({ outcome }: Claim): boolean {
+/** Of a claim that is gone: whether its owner let it go. */
+function isLetGo({ outcome }: Claim): boolean {
   return outcome === "released" || outcome === "cancelled";
 }
 
+/** The holder that is to let go; undefined: the command is answered. To let go once more is no loss. */
+export function findHeld(state: State, command: Release | Hand): Claim | undefined {
+  const claim = findToken(state, command);
+  if (claim === undefined) refuse(state, command, "unknown_token");
+  else if (claim.state !== "gone") return claim;
+  else if (isLetGo(claim)) tellReleased(state, command, 0, true);
+  else tellLost(state, command, claim);
+  return undefined;
+}
+
 /** The claim of a token, provided that the key is its own: a token of another key is as good as none. */
-export function findToken(state: State, command: Extend | Release | Hand): Claim | undefined {
+function findToken(state: State, command: Extend | Release | Hand): Claim | undefined {
   const claim = state.tokens.get(command.token);
   return claim?.key === command.key ? claim : undefined;
 }

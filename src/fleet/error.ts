@@ -24,9 +24,9 @@ export class FleetError extends Error {
 
 const REPLIES: readonly (readonly [RegExp, FleetErrorCode])[] = [
   [/^READONLY/, "replica"],
-  [/^OOM/, "full"],
+  [/^OOM|^ERR DB capacity quota exceeded/, "full"],
   [/^(?:BUSY|UNKILLABLE|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|MOVED|ASK)\b/, "busy"],
-  [/script.*killed|max (?:daily|requests)|rate limit/i, "busy"],
+  [/script.*killed|max number of clients|max (?:daily|requests|concurrent)|rate limit/i, "busy"],
   [/^(?:NOAUTH|WRONGPASS|NOPERM)|unauthorized/i, "forbidden"],
 ];
 
@@ -34,8 +34,21 @@ const REPLIES: readonly (readonly [RegExp, FleetErrorCode])[] = [
 export function replyError(message: string): FleetError {
   // Upstash's client puts the command behind it, with all its arguments, and in a pipeline words of its own before it.
   const said = (message.split(", command was:")[0] ?? "").replace(/^Command failed: /, "");
-  const code = REPLIES.find(([pattern]) => pattern.test(said))?.[1] ?? "broken";
+  // Before 7 Redis puts what is wrong behind where the script was when it was told so.
+  const inScript = said.replace(/^ERR Error running script .*: -(?=[A-Z]+ )/, "");
+  const code = REPLIES.find(([pattern]) => pattern.test(inScript))?.[1] ?? "broken";
   return new FleetError(code, `Redis answered: ${said.slice(0, 200)}`);
+}
+
+/** What kept a connection from being opened: whatever it was, nothing had been sent yet that could have been carried out by half. */
+export function unopened(error: unknown): FleetError {
+  const understood = isReply(error) ? replyError(error.message) : silence(error);
+  return understood.code === "broken" ? new FleetError("busy", understood.message) : understood;
+}
+
+/** By its shape: the class comes from a package that may be loaded twice. */
+export function isReply(error: unknown): error is Error {
+  return error instanceof Error && /^(?:[A-Z]{2,}|ERR)\b/.test(error.message);
 }
 
 /** Anything else that kept a call from being answered. `error` may name an address, and credentials with it: only its code is shown. */

@@ -6,6 +6,7 @@ import type { FleetChoices, OnError } from "../options.ts";
 import type { Connector } from "./connector.ts";
 import { Fleet } from "./fleet.ts";
 import { deadlineMaxMs, fleetTimes, LEASE_MAX_MS, LEASE_MIN_MS, RETRY_MAX_MS, RETRY_MIN_MS } from "./limits.ts";
+import { isRedisUrl } from "./redis-url.ts";
 import { connectTcp } from "./tcp.ts";
 import { connectUpstash } from "./upstash.ts";
 
@@ -30,7 +31,10 @@ export function openFleet(choices: FleetChoices | OverConnector, ports: FleetPor
 }
 
 function connectorOf(redis: (FleetChoices | OverConnector)["redis"]): Connector {
-  if (typeof redis === "string") return connectTcp(redis);
+  if (typeof redis === "string") {
+    demand(isRedisUrl(redis), "redis must be an address as redis://host:port, or rediss://… for TLS");
+    return connectTcp(redis);
+  }
   return "run" in redis ? redis : connectUpstash(redis.url, redis.token);
 }
 

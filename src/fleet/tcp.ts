@@ -2,7 +2,7 @@
 
 import { backoffMs, type Connector, inTime, inspected, type Inspection, Scripts } from "./connector.ts";
 import type { Listener, ScriptCall, Subscription } from "./connector.ts";
-import { FleetError, replyError, silence } from "./error.ts";
+import { FleetError, isReply, replyError, silence, unopened } from "./error.ts";
 import { type Link, loadRedis, openClient, openCluster } from "./tcp-links.ts";
 
 /** `redis://` or `rediss://`. Nothing is connected before the first call. */
@@ -116,8 +116,7 @@ class TcpConnector implements Connector {
     // Any master of a cluster leads to the others, also when the one that was named is away.
     if (this.#masters.size > 0) return openCluster(redis, this.#url, this.#masters);
     const link = await openClient(redis, this.#url, onLost);
-    const told = String(await inTime(link.send(undefined, ["INFO", "cluster"])));
-    if (!/^cluster_enabled:1/m.test(told)) return link;
+    if (!(await isOfCluster(link))) return link;
     link.destroy();
     return openCluster(redis, this.#url, this.#masters);
   }
@@ -160,16 +159,17 @@ class Line {
       return link;
     } catch (error) {
       this.#opening = undefined;
-      throw silenceUnlessReply(error);
+      throw unopened(error);
     }
   }
 }
 
-function isReply(error: unknown): error is Error {
-  // By its shape: the class comes from a package that may be loaded twice.
-  return error instanceof Error && /^(?:[A-Z]{2,}|ERR)\b/.test(error.message);
-}
-
-function silenceUnlessReply(error: unknown): unknown {
-  return isReply(error) ? replyError(error.message) : silence(error);
+/** A link that does not tell is gone: nobody else knows of it yet. */
+async function isOfCluster(link: Link): Promise<boolean> {
+  try {
+    return /^cluster_enabled:1/m.test(String(await inTime(link.send(undefined, ["INFO", "cluster"]))));
+  } catch (error) {
+    link.destroy();
+    throw error;
+  }
 }

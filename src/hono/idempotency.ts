@@ -34,6 +34,8 @@ export function idempotency(options: IdempotencyOptions): MiddlewareHandler<{ Va
   }
   return async (c, next) => {
     if (PASSED_BY.has(c.req.method)) return next();
+    // Mounted twice on one path, `/a` and `/a/*` say, it would wait for itself.
+    if (c.get("idempotency")?.attempt !== undefined) return next();
     const header = c.req.header(HEADER);
     if (header === undefined && !required) return next();
     tellPage(c);

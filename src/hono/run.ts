@@ -31,7 +31,8 @@ export async function carryOut(c: Context, next: Next, run: Run): Promise<void> 
   let answer: Answer | undefined;
   try {
     await next();
-    answer = run.isKept(c.res) ? await taken(c, run.headers) : undefined;
+    // A handler that forgot to answer is an error, which hono tells after this.
+    answer = c.finalized && run.isKept(c.res) ? await taken(c, run.headers) : undefined;
   } catch (error) {
     await giveUp(run);
     throw error;

@@ -13,9 +13,10 @@ export interface SweeperParts {
   readonly onError: OnError;
 }
 
-/** Records looked at in one go, and the pause between two of them while there are more, ms. */
-const SWEPT_MAX = 128;
-const PAUSE_MS = 5;
+/** Records looked at in one go. */
+export const SWEPT_MAX = 128;
+/** Between two goes while there are more, ms. */
+export const PAUSE_MS = 5;
 /** After a failure, ms. */
 const RETRY_MS = 60_000;
 

@@ -27,6 +27,8 @@ export function shortText(name: string, charsMax: number) {
 }
 
 export const request = shortText("id", REQUEST_CHARS_MAX);
+/** The same in a body. */
+export const requestId = shortText("request_id", REQUEST_CHARS_MAX);
 export const token = shortText("token", TOKEN_CHARS_MAX);
 /** The public id of a session. */
 export const session = shortText("session", SESSION_CHARS_MAX);

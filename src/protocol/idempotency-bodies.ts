@@ -1,7 +1,7 @@
 /** The bodies of the HTTP calls about idempotent work. */
 
 import * as v from "valibot";
-import { request, whole } from "./fields.ts";
+import { requestId, whole } from "./fields.ts";
 import { attempt, fingerprint, lease, recordTtl } from "./idempotency-fields.ts";
 import { HTTP_TIMEOUT_MAX_MS } from "./limits.ts";
 
@@ -10,7 +10,7 @@ export const BeginBody = v.object({
   ttl: v.optional(recordTtl),
   lease: v.optional(lease),
   timeout: v.optional(whole("timeout", 0, HTTP_TIMEOUT_MAX_MS)),
-  request_id: v.optional(request),
+  request_id: v.optional(requestId),
 });
 
 /** The result is any JSON; what is no JSON is sent as the body itself, with the attempt in a header. */

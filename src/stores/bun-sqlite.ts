@@ -25,5 +25,5 @@ export function bunDriver(path: string): SqlDriver {
     for (const finalize of finalizers) finalize();
     database.close(true);
   };
-  return { prepare, transaction: transactionOver(prepare), close };
+  return { prepare, exec: (sql) => void database.run(sql), transaction: transactionOver(prepare), close };
 }

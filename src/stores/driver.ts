@@ -12,6 +12,8 @@ export interface SqlStatement {
 export interface SqlDriver {
   /** Prepares one statement, to be run many times: it is kept until the driver closes. */
   prepare(sql: string): SqlStatement;
+  /** Runs a statement that gives no rows, and keeps nothing of it. Some settings of SQLite apply only as a statement is prepared. */
+  exec(sql: string): void;
   /** All of what `work` does or, when it throws, nothing of it; the error is passed on. */
   transaction(work: () => void): void;
   /** Lets go of the file. A second time does nothing. */

@@ -35,7 +35,7 @@ export class ObjectStore implements Store {
   constructor(storage: ObjectStorage, { clock, isWake }: ObjectStoreOptions) {
     this.#driver = objectDriver(storage);
     this.#clock = clock;
-    this.#store = new SqliteStore(this.#driver, clock, { isWake, isLazy: true, hasExpiryIndex: true });
+    this.#store = new SqliteStore(this.#driver, clock, { isWake, isLazy: true });
     this.#hasTables = this.#hasTable("claim");
     this.#hasRecordTables = this.#hasTable("record");
   }
@@ -102,6 +102,7 @@ function objectDriver(storage: ObjectStorage): SqlDriver {
       run: (...values) => void storage.sql.exec(query, ...values).toArray(),
       all: (...values) => storage.sql.exec(query, ...values).toArray(),
     }),
+    exec: (query) => void storage.sql.exec(query).toArray(),
     transaction: (work) => storage.transactionSync(work),
     close() {},
   };

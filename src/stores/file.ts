@@ -1,9 +1,13 @@
 /** One SQLite file, opened for one server: prepared for fast commits, and refused when it is not ours to write. */
 
-import { closeSync, openSync } from "node:fs";
+import { closeSync, fsync, openSync } from "node:fs";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
 import type { Clock } from "../host/ports.ts";
+import { CarryOver } from "./carry-over.ts";
 import type { SqlDriver } from "./driver.ts";
 import { StoreError } from "./error.ts";
+import type { SweptFile } from "./record-sweep.ts";
 import { RECORD_TABLES } from "./record-table.ts";
 import { SqliteStore, TABLES } from "./sqlite.ts";
 
@@ -34,10 +38,7 @@ export function openFile(path: string, options: FileOptions, connect: (path: str
     closeSync(openSync(path, "a", 0o600));
     driver = connect(path);
     prepareFile(path, driver, options);
-    // What sweeps delete would gather in the log, and carried over together it would stop the server for 100 ms: a sweep's few pages
-    // take two.
-    const carryOver = driver.prepare("PRAGMA wal_checkpoint(PASSIVE)");
-    return new SqliteStore(driver, options.clock, { onSwept: () => carryOver.all() });
+    return new SqliteStore(driver, options.clock, { sweptFile: sweptFile(resolve(path), driver, options) });
   } catch (error) {
     driver?.close();
     throw explain(path, error);
@@ -65,6 +66,33 @@ function prepareFile(
     pragma(`application_id = ${APPLICATION_ID}`);
     pragma(`user_version = ${SCHEMA_VERSION}`);
   });
+}
+
+function sweptFile(path: string, driver: SqlDriver, { clock, sync }: FileOptions): SweptFile {
+  const carryOver = new CarryOver(driver, clock, () => flush(`${path}-wal`));
+  return {
+    isReady: () => carryOver.isReady(),
+    swept: () => carryOver.swept(),
+    transaction(work) {
+      if (sync !== "full") return driver.transaction(work);
+      // What a power cut brings back is deleted once more: nobody has to wait for the disk.
+      driver.exec("PRAGMA synchronous = NORMAL");
+      try {
+        driver.transaction(work);
+      } finally {
+        driver.exec("PRAGMA synchronous = FULL");
+      }
+    },
+  };
+}
+
+async function flush(path: string): Promise<void> {
+  const file = openSync(path, "r+");
+  try {
+    await promisify(fsync)(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function refuseForeign(path: string, pragma: (text: string) => unknown, isEmpty: boolean): void {

@@ -1,18 +1,20 @@
 /**
  * Idempotency records as rows and back. Their text is JSON for the reasons that `rows.ts` gives; the result stays bytes. A row that
- * cannot be read throws: it concerns its own key alone.
+ * cannot be read throws: it concerns its own key alone. A sum over both goes with the text: a result with another byte would be
+ * given to whoever asks, and a life with another digit would let the work be done again.
  */
 
 import type { Begin } from "../core/idempotency/command.ts";
 import type { RecordImage, RecordState, RunImage, WaiterImage } from "../core/idempotency/record.ts";
 import type { Clock } from "../host/ports.ts";
+import { checksum } from "./checksum.ts";
 import { check, isNumber, isOptional, isText, parse, toEngine, toWall } from "./rows.ts";
 
 const STATES: ReadonlySet<unknown> = new Set<RecordState>(["running", "idle", "done"]);
 
 export function writeRecord(record: RecordImage, clock: Clock): string {
   const { run } = record;
-  return JSON.stringify({
+  const text = JSON.stringify({
     key: record.key,
     fingerprint: record.fingerprint,
     state: record.state,
@@ -25,10 +27,12 @@ export function writeRecord(record: RecordImage, clock: Clock): string {
     lostBy: record.lostBy,
     contentType: record.contentType,
   });
+  return summed(text, record.result);
 }
 
 export function readRecord(key: string, text: unknown, result: Uint8Array | undefined, clock: Clock): RecordImage {
   const stored = parse(text) as { [Field in keyof RecordImage]?: unknown };
+  check(isText(text) && text === summed(`${text.slice(0, text.lastIndexOf(SUM))}}`, result));
   // A text that has got to another key's row must not answer for it.
   check(stored.key === key && isText(stored.fingerprint) && isText(stored.attempt) && STATES.has(stored.state));
   check(isNumber(stored.attempts) && isNumber(stored.ttlMs) && isNumber(stored.startedAt));
@@ -63,6 +67,13 @@ export function readWaiter(order: unknown, text: unknown, clock: Clock): WaiterI
   const { asked } = stored;
   check(isNumber(order) && stored.order === order && isBegin(asked) && isNumber(stored.deadline));
   return { order, asked, deadline: toEngine(stored.deadline, asked.waitMs, clock) };
+}
+
+/** The last member of the text, and the one that is not in the sum. */
+const SUM = ',"sum":';
+
+function summed(text: string, result: Uint8Array | undefined): string {
+  return `${text.slice(0, -1)}${SUM}${checksum(text, result)}}`;
 }
 
 function readRun(value: unknown, clock: Clock): RunImage {

@@ -5,7 +5,7 @@ import type { Change } from "../core/record.ts";
 import type { Batch, Clock, Store, StoredSpace } from "../host/ports.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 import { StoreError } from "./error.ts";
-import { Deletion, IndexedSweep, type RecordSweep, WalkingSweep } from "./record-sweep.ts";
+import { IndexedSweep, type RecordSweep, type SweptFile, WalkingSweep } from "./record-sweep.ts";
 import { RecordTable } from "./record-table.ts";
 import { readClaim, readSession, writeClaim, writeSession } from "./rows.ts";
 import { serialFromClock } from "./serial.ts";
@@ -23,12 +23,10 @@ export const TABLES: readonly string[] = [
 export interface SqliteOptions {
   /** This is no start: the program's memory was lost, and its connections were not. */
   readonly isWake?: boolean;
-  /** Called after each sweep that has deleted something. */
-  readonly onSwept?: () => void;
   /** Counts the start only when somebody asks for its number: whoever never does saves a write. */
   readonly isLazy?: boolean;
-  /** Records that have expired are found by an index, which the database has. */
-  readonly hasExpiryIndex?: boolean;
+  /** The file whose records are swept by a walk. Absent: they are found by an index, which the database has. */
+  readonly sweptFile?: SweptFile;
 }
 
 export class SqliteStore implements Store {
@@ -68,10 +66,8 @@ export class SqliteStore implements Store {
     this.#sessions = driver.prepare("SELECT id, record FROM session WHERE space = ?");
     this.#serial = driver.prepare("SELECT serial FROM space WHERE name = ?");
     this.#records = new RecordTable(driver, clock);
-    const deletion = new Deletion(driver, clock, options.onSwept);
-    this.#sweep = options.hasExpiryIndex
-      ? new IndexedSweep(driver, clock, deletion)
-      : new WalkingSweep(driver, clock, deletion);
+    const { sweptFile } = options;
+    this.#sweep = sweptFile ? new WalkingSweep(driver, clock, sweptFile) : new IndexedSweep(driver, clock);
     if (options.isLazy !== true) this.#epoch = this.#nextEpoch();
   }
 

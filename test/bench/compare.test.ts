@@ -63,6 +63,13 @@ test("rows that only one of the runs has, or that have no figures, are named", (
   expect(text).toContain("hot · healed had no figures: no server");
 });
 
+test("a row that neither run could have, for the same reason, is not worth a word", () => {
+  const skipped = row("postgres", { skipped: "at most 128 clients" });
+  expect(compare(results([skipped]), results([skipped]))).not.toContain("postgres");
+  const elsewhere = row("postgres", { skipped: "no postgres" });
+  expect(compare(results([elsewhere]), results([skipped]))).toContain("postgres has no figures now");
+});
+
 test("whatever else was not the same is said, and nothing where all was", () => {
   const before = results([]);
   expect(compare(before, results([]))).not.toContain("!");

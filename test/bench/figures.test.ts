@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   distinctInWindow,
   inversions,
+  fairestJain,
   jain,
   median,
   quantile,
@@ -18,6 +19,12 @@ describe("fairness", () => {
     expect(jain([12, 0, 0, 0])).toBe(0.25);
     expect(jain([3, 1])).toBe(0.8);
     expect(jain([0, 0])).toBeNaN();
+  });
+
+  test("the fairest index is 1 where the grants can be divided, and that of one more or less where not", () => {
+    expect(fairestJain(28, 4)).toBe(1);
+    expect(fairestJain(6, 4)).toBeCloseTo(jain([2, 2, 1, 1]));
+    expect(fairestJain(1, 4)).toBe(0.25);
   });
 
   test("the relative deviation is the standard deviation in units of the mean", () => {

@@ -87,3 +87,20 @@ test("an invalid row fails the run, a skipped one does not", () => {
   expect(failuresOf([good, row({ skipped: "no server" })])).toEqual([]);
   expect(failuresOf([row({ invalid: "a socket was closed" })])).toEqual(["hot · bun ws-raw: a socket was closed"]);
 });
+
+test("a machine that drifted is one note, with the worst of each scenario's floors", () => {
+  const floor = (scenario: string, subject: string, min: number, max: number): Row => ({
+    ...row({ scoreNs: { median: min, min, max } }),
+    scenario,
+    subject,
+  });
+  const rows = [
+    floor("hot", "relay on bun", 10, 16),
+    floor("hot", "relay on deno", 10, 20),
+    floor("drain", "relay on node", 10, 15),
+    floor("drain", "node ws-raw", 10, 90),
+  ];
+  const notes = notesOn(rows, 0, 2);
+  expect(notes).toHaveLength(1);
+  expect(notes[0]).toMatch(/drifted.* in hot \(× 2\.0\)\.$/);
+});

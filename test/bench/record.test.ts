@@ -120,3 +120,21 @@ test("a summary's quantiles are right to three digits", () => {
   expect((summary?.max ?? 0) / 1_000_000).toBeCloseTo(1, 2);
   expect(new Times().summary()).toBeNull();
 });
+
+test("fairness among few grants is left open, unless it is worse than one more or less can make it", () => {
+  const fairnessOf = (grants: readonly number[]): number | null => {
+    const record = new Record(grants.length, false);
+    for (const [client, count] of grants.entries()) {
+      for (let i = 0; i < count; i++) {
+        const granted = grant(client, i);
+        record.granted(granted);
+        record.releasing(granted, i);
+      }
+    }
+    return record.fairness().jain;
+  };
+  expect(fairnessOf([15, 16])).toBeNull();
+  expect(fairnessOf([16, 17])).toBeGreaterThan(0.999);
+  expect(fairnessOf([4, 5])).toBeNull();
+  expect(fairnessOf([1, 8])).toBeLessThan(0.7);
+});

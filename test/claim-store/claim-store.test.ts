@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ClaimStore, type ClaimShare } from "../../src/claim-store/claim-store.ts";
 import type { ConnectOptions } from "../../src/client/index.ts";
-import { connected, grantOf, greet, scripted, type Scripted } from "../client/support/scripted-server.ts";
+import { connected, grantOf, greet, scripted, type Scripted, welcome } from "../client/support/scripted-server.ts";
 import { settle } from "../client/support/virtual-time.ts";
 
 interface Ui {
@@ -154,7 +154,7 @@ describe("a claim", () => {
       expect(share.getSnapshot()).toMatchObject({ state: requeue ? "connecting" : "lost", lossReason: "dropped" });
       await view.server.time.advance(1_000);
       await view.server.end().open();
-      await view.server.end().say({ ...WELCOME, session: "session-2" });
+      await view.server.end().say(welcome({ session: "session-2" }));
       const acquires = frames(view, "acquire");
       expect(acquires).toHaveLength(requeue ? 1 : 0);
       if (!requeue) continue;
@@ -407,16 +407,3 @@ describe("what is only looked at", () => {
     expect(calls).toBe(2);
   });
 });
-
-const WELCOME = {
-  t: "welcome",
-  v: 1,
-  secret: "secret",
-  space: "default",
-  epoch: 1,
-  durable: false,
-  ping: 5_000,
-  deadline: 15_000,
-  grace: 0,
-  resumed: false,
-} as const;

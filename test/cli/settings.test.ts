@@ -294,6 +294,13 @@ describe("a fleet", () => {
     expect("fleet" in settings({})).toBe(false);
   });
 
+  test.each(["redis://h", "rediss://u:p%40@h:6380/", "redis://:p@[::1]:6379/15", "redis://h:1?x=y"])(
+    "is found by %s",
+    (url) => {
+      expect(settings({ ...TCP, REDIS_URL: url }).fleet?.redis).toBe(url);
+    },
+  );
+
   test("needs one place, and no more than one", () => {
     const place = "LOCK_ADAPTER: redis needs REDIS_URL, or UPSTASH_REDIS_REST_URL and UPSTASH_REDIS_REST_TOKEN";
     expect(error({ LOCK_ADAPTER: "redis" })).toBe(place);
@@ -309,6 +316,8 @@ describe("a fleet", () => {
 
   test.each([
     ["REDIS_URL", "http://user:hunter22@h", "redis://user:hunter22@", "hunter22"],
+    ["REDIS_URL", "redis://:hunter22@h/locks", "redis://:hunter22@h/0/1", "redis://:hunter22@h/-1"],
+    ["REDIS_URL", "redis://:hunter22%@h", "redis://hunter22%zz:p@h", "redis://:hunter22@h:65536"],
     ["UPSTASH_REDIS_REST_URL", "redis://hunter22@h", "https://"],
     ["UPSTASH_REDIS_REST_TOKEN", "hunter22 hunter22", "hünter22"],
   ])("says what is wrong with %s without a word of it", (name, ...wrong) => {

@@ -8,7 +8,7 @@ import {
   RefusedError,
   UnavailableError,
 } from "../../src/client/index.ts";
-import { connected, grantOf, greet, held, scripted } from "./support/scripted-server.ts";
+import { beat, connected, grantOf, greet, held, scripted } from "./support/scripted-server.ts";
 import { outcome, settle } from "./support/virtual-time.ts";
 
 describe("acquire", () => {
@@ -37,6 +37,18 @@ describe("acquire", () => {
       .end()
       .say(grantOf(id, "a", { mode: "shared", fence: 12, token: "secret", ttl: 30_000, expires_in: 30_000 }));
     expect(await acquiring).toMatchObject({ key: "a", mode: "shared", fence: 12, token: "secret" });
+  });
+
+  test("with something that is no JSON rejects, with and without a connection, and disturbs nothing else", async () => {
+    const server = await scripted();
+    const early = server.client.acquire("a", { meta: 1n });
+    await greet(server);
+    expect(server.end().sent()).toEqual([]);
+    expect(await outcome(early)).toBeInstanceOf(TypeError);
+    expect(await outcome(server.client.acquire("a", { meta: 1n }))).toBeInstanceOf(TypeError);
+    expect((await held(server, "b")).key).toBe("b");
+    await beat(server, 30_000);
+    expect(server.client.connection).toBe("connected");
   });
 
   test("takes any string for a key, also a lone surrogate", async () => {

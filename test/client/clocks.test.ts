@@ -3,6 +3,8 @@ import { backoffMs, laterMs } from "../../src/client/backoff.ts";
 import { awakeClock, pause } from "../../src/client/clock.ts";
 import { Heartbeat } from "../../src/client/heartbeat.ts";
 import { leaseUntil, marginMs } from "../../src/client/lease.ts";
+import { suspensionOf } from "../../src/client/resume.ts";
+import { welcome } from "./support/scripted-server.ts";
 import { outcome, VirtualTime } from "./support/virtual-time.ts";
 
 describe("the clock", () => {
@@ -86,11 +88,15 @@ describe("how long a client believes", () => {
 });
 
 describe("the heartbeat", () => {
-  const welcomed = (graceMs = 0, deadlineMs = 15_000): Heartbeat => {
+  const welcomed = (deadlineMs = 15_000): Heartbeat => {
     const heartbeat = new Heartbeat();
     heartbeat.connected();
-    heartbeat.welcomed(1_000, deadlineMs, graceMs);
+    heartbeat.welcomed(1_000, deadlineMs);
     return heartbeat;
+  };
+  /** Until when a session with a grace is believed whose connection closes at `now`. */
+  const believedUntil = (heartbeat: Heartbeat, now: number, grace: number, deadline = 15_000): number | undefined => {
+    return suspensionOf(now, heartbeat, welcome({ grace, deadline }), 1006, true).believedUntil;
   };
 
   test("before the first ack, life counts from the time that hello was sent", () => {
@@ -128,29 +134,27 @@ describe("the heartbeat", () => {
     const heartbeat = welcomed();
     heartbeat.ponged(6_000);
     heartbeat.connected();
-    heartbeat.welcomed(7_000, 15_000, 0);
+    heartbeat.welcomed(7_000, 15_000);
     heartbeat.ponged(12_000);
     heartbeat.acked();
     expect(heartbeat.heardAt).toBe(12_000);
   });
 
   test("without a connection only the grace from the last proof of life is safe: the server may have noticed right after it", () => {
-    const heartbeat = welcomed(10_000);
+    const heartbeat = welcomed();
     heartbeat.ponged(6_000);
     heartbeat.acked();
-    heartbeat.closed(9_000);
-    expect(heartbeat.suspendedUntil).toBe(6_000 + 9_000);
+    expect(believedUntil(heartbeat, 9_000, 10_000)).toBe(6_000 + 9_000);
   });
 
   test("no grace is over at once", () => {
-    expect(welcomed(0).suspendedUntil).toBe(1_000);
+    expect(believedUntil(welcomed(), 9_000, 0)).toBe(undefined);
   });
 
   test("without a heartbeat the socket lives until it is closed, and the grace counts from there", () => {
-    const heartbeat = welcomed(10_000, 0);
+    const heartbeat = welcomed(0);
     expect(heartbeat.deadAt).toBe(Number.POSITIVE_INFINITY);
-    heartbeat.closed(70_000);
-    expect(heartbeat.suspendedUntil).toBe(79_000);
+    expect(believedUntil(heartbeat, 70_000, 10_000, 0)).toBe(79_000);
   });
 });
 

@@ -122,6 +122,44 @@ describe("begin over HTTP", () => {
     expect(begun.signal.aborted).toBe(true);
   });
 
+  test("that is started so late that nothing of its lease is left is given back, and is no attempt", async () => {
+    const http = scriptedHttp();
+    const beginning = http.client.idempotency.begin("k", { lease: 200 });
+    const rejected = outcome(beginning);
+    for (let i = 0; i < 2; i++) {
+      await settle();
+      const sent = http.one();
+      await http.time.advance(190);
+      await sent.answer(startTold({ lease: 200, expires_in: 200 }), 201);
+    }
+    expect(await rejected).toBe("pending");
+    expect(await outcome(beginning)).toMatchObject({ name: "AttemptLostError", reason: "expired" });
+    const back = http.one();
+    expect([back.path, back.body]).toEqual(["/v1/idempotency/k/fail", { attempt: "attempt-1" }]);
+    await back.problem("attempt_lost", { reason: "expired" });
+    expect(http.errors).toEqual([]);
+  });
+
+  test("whose lease cannot be proven is given back", async () => {
+    const http = scriptedHttp();
+    const beginning = http.client.idempotency.begin("k", { timeout: 60_000, lease: 10_000 });
+    await settle();
+    const first = http.one();
+    await http.time.advance(50_000);
+    await first.answer(startTold({ lease: 10_000, expires_in: 10_000 }), 201);
+    await http.one().problem("forbidden");
+    expect(await outcome(beginning)).toMatchObject({ code: "forbidden" });
+    expect(http.one().body).toEqual({ attempt: "attempt-1" });
+  });
+
+  test("that waits is told that the time is over, whatever kept the answer away", async () => {
+    const http = scriptedHttp();
+    const beginning = http.client.idempotency.begin("k", { timeout: 1_000 });
+    await settle();
+    await http.time.advance(3_000);
+    expect(await outcome(beginning)).toMatchObject({ name: "IdempotencyInProgressError", retryAfterMs: 0 });
+  });
+
   test("whose signal aborts rejects at once, and a start that comes all the same is given back", async () => {
     const http = scriptedHttp({
       fetch: (url, init) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ConnectOptions, UnavailableError } from "../../src/client/index.ts";
-import { grantOf, greet, held, type Scripted, scripted } from "./support/scripted-server.ts";
+import { grantOf, greet, held, type Scripted, scripted, welcome } from "./support/scripted-server.ts";
 import { outcome, settle } from "./support/virtual-time.ts";
 
 /** A window without a browser: what the document is told, it hears as well. */
@@ -123,19 +123,7 @@ describe.each(["pagehide", "freeze"])("on %s", (leaving) => {
   });
 });
 
-const welcomeAgain = {
-  t: "welcome",
-  v: 1,
-  session: "session-2",
-  secret: "secret-2",
-  space: "default",
-  epoch: 1,
-  durable: false,
-  ping: 5_000,
-  deadline: 15_000,
-  grace: 0,
-  resumed: false,
-} as const;
+const welcomeAgain = welcome({ session: "session-2", secret: "secret-2" });
 
 const WAKING = ["pageshow", "resume", "online", "visibilitychange"];
 

@@ -141,6 +141,22 @@ describe("withLock of several keys", () => {
     expect(await outcome(running)).toEqual(order);
   });
 
+  test("is served in the order of the calls, like any other call for its first key", async () => {
+    const server = await connected();
+    const running = [
+      server.client.withLock("a", () => undefined),
+      server.client.withLock(["b", "a"], () => undefined),
+      server.client.acquire("a", { mode: "shared" }),
+    ];
+    for (const run of running) run.catch(() => undefined);
+    const frames = server.end().sent();
+    expect(frames).toMatchObject([
+      { t: "acquire", key: "a" },
+      { t: "acquire", key: "a" },
+      { t: "acquire", key: "a", mode: "shared" },
+    ]);
+  });
+
   test("gives each lock by its key", async () => {
     const server = await connected();
     const running = server.client.withLock(["a", "b"], (set) => [set.get("a")?.key, set.get("b")?.key, set.get("c")]);

@@ -61,12 +61,14 @@ describe.each([...RUNTIMES, workers])("on $name", (runtime) => {
       }),
   );
 
-  test("a client that is cut off gives its lock up before the next has it", (context) =>
+  test("a client that is cut off gives its lock and its attempt up before the next has them", (context) =>
     onStage(runtime, context, async ({ network, server, staying }) => {
       await using believer = new Child([...network.at("client"), process.execPath, BELIEVER, server.url, AUTH, "key"]);
       await believer.printed(/^holding/);
       const next = await staying.queue("key");
+      const { id } = await staying.ask({ t: "begin", key: "key", timeout: 60_000 }, "attempt_queued");
       network.cut();
+      const begun = staying.next("started", id).then(({ number }) => ({ number, at: Date.now() }));
       await staying.granted(next);
       const grantedAt = Date.now();
       const [, reason, lostAt] = (await believer.printed(/^lost .*/)).split(" ");
@@ -75,6 +77,10 @@ describe.each([...RUNTIMES, workers])("on $name", (runtime) => {
         grantedAt - Number(lostAt),
       ]);
       expect(Number(lostAt)).toBeLessThan(grantedAt);
+      const [, why, stoppedAt] = (await believer.printed(/^attempt .*/)).split(" ");
+      const { number, at } = await begun;
+      expect([why, number]).toEqual(["dropped", 2]);
+      expect(Number(stoppedAt)).toBeLessThan(at);
     }));
 });
 

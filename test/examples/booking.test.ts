@@ -1,12 +1,18 @@
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { Child } from "../conformance/child.ts";
+import { AttemptLostError, IdempotencyInProgressError } from "latchkey/client/idempotency";
+import { createLatchkey } from "latchkey/node";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createApp } from "../../examples/booking/app.ts";
+import { Bookings } from "../../examples/booking/bookings.ts";
+import { Child, type Ended } from "../conformance/child.ts";
 import { node, RUNTIMES, type Runtime } from "../conformance/runtimes.ts";
 import { startServer, temporaryFolder } from "../conformance/server.ts";
 import { Random } from "../simulation/random.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../examples/booking/server.ts", import.meta.url));
+/** The same app, which ends itself with `kill -9`. */
+const DYING = fileURLToPath(new URL("./booking-dies.ts", import.meta.url));
 const CROWD = 200;
 const KILLS = 3;
 const LEASE_MS = 20_000;
@@ -44,10 +50,10 @@ class Shop {
     return this.#child?.output ?? "";
   }
 
-  async start(): Promise<void> {
+  async start(program = EXAMPLE, env: Readonly<Record<string, string>> = {}): Promise<void> {
     const settings = { PORT: "0", PER_MINUTE: "10000", LEASE_MS: String(LEASE_MS), BANK_MS: String(BANK_MS) };
-    const command = [...this.#runtime.command.slice(0, -1), EXAMPLE];
-    this.#child = new Child(command, { ...settings, ...this.#env }, this.#folder);
+    const command = [...this.#runtime.command.slice(0, -1), program];
+    this.#child = new Child(command, { ...settings, ...this.#env, ...env }, this.#folder);
     this.#url = await this.#child.printed(/http:\S+/);
   }
 
@@ -62,6 +68,11 @@ class Shop {
 
   async kill(): Promise<void> {
     await this.#child?.kill();
+  }
+
+  /** How it ended, by itself. */
+  async ended(): Promise<Ended | undefined> {
+    return this.#child?.ended;
   }
 
   async book(
@@ -97,7 +108,12 @@ class Shop {
   }
 }
 
-async function openShop(runtime: Runtime, latchkey: "inside" | "beside", env = {}): Promise<Shop> {
+async function openShop(
+  runtime: Runtime,
+  latchkey: "inside" | "beside",
+  env = {},
+  ...program: Parameters<Shop["start"]>
+): Promise<Shop> {
   const folder = temporaryFolder();
   const server = latchkey === "beside" ? await startServer(node, { folder: folder.path }) : undefined;
   const shop = new Shop(runtime, folder.path, { ...(server && { LATCHKEY_URL: server.url }), ...env });
@@ -106,8 +122,32 @@ async function openShop(runtime: Runtime, latchkey: "inside" | "beside", env = {
     await server?.[Symbol.asyncDispose]();
     folder.remove();
   });
-  await shop.start();
+  await shop.start(...program);
   return shop;
+}
+
+const ASKED = { guest: "ada", space: "attic", start: "2031-05-01", end: "2031-05-03" };
+
+/** The app in this process, whose bank can be up to something. */
+async function openApp() {
+  const latchkey = createLatchkey();
+  const sqlite = new DatabaseSync(":memory:");
+  onTestFinished(() => {
+    sqlite.close();
+    return latchkey.close();
+  });
+  const client = latchkey.connect();
+  const bookings = new Bookings(sqlite);
+  const bank = { onAuthorize: (_asked: Required<Asked>): unknown => undefined };
+  const authorize = async (asked: Required<Asked>): Promise<void> => void (await bank.onAuthorize(asked));
+  const app = createApp({ client, bookings, perMinuteMax: 100, leaseMs: LEASE_MS, authorize });
+  const book = async (key: string, asked: Asked = {}): Promise<Response> => {
+    const body = JSON.stringify({ ...ASKED, ...asked });
+    return app.request("/bookings", { method: "POST", headers: { "Idempotency-Key": key }, body });
+  };
+  const count = (table: "booking" | "charge"): unknown =>
+    sqlite.prepare(`SELECT count(*) AS count FROM ${table}`).get()?.["count"];
+  return Object.assign(bank, { client, bookings, book, count });
 }
 
 function crowd<T>(of: (i: number) => Promise<T>): Promise<T>[] {
@@ -169,6 +209,96 @@ describe.each(RUNTIMES)("on $name", { timeout: 60_000 }, (runtime) => {
         expect([shop.count("booking"), shop.count("charge")]).toEqual([2 * round, 2 * round]);
       }
     });
+  });
+});
+
+const STEPS = [
+  ["at the bank", 0],
+  ["before the charge", 0],
+  ["after the charge", 0],
+  ["after the insert", 0],
+  ["after the commit", 1],
+  ["when all is done", 1],
+] as const;
+
+/** A key and a room of its own. */
+function named(step: string): [key: string, asked: Asked] {
+  const name = step.replaceAll(" ", "-");
+  return [name, { space: name }];
+}
+
+test.each(RUNTIMES)(
+  "killed at any step on $name: booked and charged once, without waiting for the lease",
+  { timeout: 60_000 },
+  async (runtime) => {
+    const shop = await openShop(runtime, "beside", { LEASE_MS: "60000" });
+    const startedAt = performance.now();
+    let count = 0;
+    for (const [step, booked] of STEPS) {
+      await shop.kill();
+      await shop.start(DYING, { DIES: step });
+      await expect(shop.book(...named(step))).rejects.toThrow(TypeError);
+      expect((await shop.ended())?.signal).toBe("SIGKILL");
+      count += booked;
+      expect([shop.count("booking"), shop.count("charge")]).toEqual([count, count]);
+    }
+    await shop.start();
+    for (const [step] of STEPS) {
+      const answer = await shop.bookAtLast(...named(step));
+      expect(answer).toMatchObject({ status: 201, isReplay: step === "when all is done" });
+      expect(await shop.book(...named(step))).toEqual({ ...answer, isReplay: true });
+    }
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
+    expect([shop.count("booking"), shop.count("charge")]).toEqual([STEPS.length, STEPS.length]);
+  },
+);
+
+describe("two attempts at one booking", () => {
+  test("the first comes back while the second asks the bank: both made one booking, and that is the answer", async () => {
+    const shop = await openApp();
+    shop.onAuthorize = (asked) => shop.bookings.chargeAndBook("k", asked);
+    const booked = await shop.book("k");
+    const booking = shop.bookings.of("k");
+    expect([booked.status, await booked.json()]).toEqual([201, { status: "booked", booking }]);
+    expect(shop.bookings.chargeAndBook("k", ASKED)).toEqual(booking);
+    expect(shop.count("charge")).toBe(1);
+  });
+
+  test("a key whose record is gone is still not for another booking", async () => {
+    const shop = await openApp();
+    expect((await shop.book("k")).status).toBe(201);
+    await shop.client.idempotency.forget("booking:k");
+    const other = await shop.book("k", { space: "cellar" });
+    expect([other.status, await other.json()]).toEqual([400, { error: "this key was for another booking" }]);
+    expect((await shop.book("k")).status).toBe(201);
+    expect([shop.count("booking"), shop.count("charge")]).toEqual([1, 1]);
+  });
+
+  test("one that was lost at the bank books nothing", async () => {
+    const shop = await openApp();
+    const told = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => told.mockRestore());
+    shop.onAuthorize = () => shop.client.idempotency.forget("booking:k");
+    expect((await shop.book("k")).status).toBe(503);
+    expect(told).toHaveBeenCalledWith(expect.any(AttemptLostError));
+    expect([shop.count("booking"), shop.count("charge")]).toEqual([0, 0]);
+  });
+});
+
+describe("a key", () => {
+  test.each([
+    ["k".repeat(200), 201],
+    ["k".repeat(201), 400],
+    ["", 400],
+    ["\u00e9".repeat(150), 400],
+  ])("%j: %i", async (key, status) => {
+    expect((await (await openApp()).book(key)).status).toBe(status);
+  });
+
+  test("whose attempt ends at once is not to be asked for in a loop", async () => {
+    const shop = await openApp();
+    shop.client.idempotency.begin = () => Promise.reject(new IdempotencyInProgressError("k", 0));
+    expect((await shop.book("k")).headers.get("retry-after")).toBe("1");
   });
 });
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { AttemptLostError, connect } from "../../src/client/idempotency.ts";
 import { Network, networkImpossible } from "../conformance/network.ts";
 import { startPuppet } from "../conformance/puppets.ts";
 import { temporaryFolder } from "../conformance/server.ts";
@@ -60,6 +61,42 @@ describe.skipIf(!hasRedisServer())("300 sessions on three servers want one key",
       await using trio = await Trio.start({ redis: redis.url, leaseMs: LEASE_MS, within });
       const cutAndHeal = { lose: () => network.cut(), return: () => network.heal() };
       await play("node", { trio, redis, within, ...cutAndHeal });
+    },
+  );
+});
+
+describe.skipIf(!hasRedisServer())("work that runs in a session on a server that is lost", () => {
+  test.each([
+    ["killed", "bun", "SIGKILL"],
+    ["frozen past its lease", "deno", "SIGSTOP"],
+  ] as const)(
+    "%s: it is told to stop before another server lets the next attempt begin",
+    async (_how, lost, signal) => {
+      await using redis = await Redis.start();
+      await using trio = await Trio.start({ redis: redis.url, leaseMs: LEASE_MS });
+      await using client = connect(trio.get(lost).url);
+      await using other = connect(trio.get("node").url);
+      const running = Promise.withResolvers<void>();
+      let stoppedAt = Number.POSITIVE_INFINITY;
+      const first = client.idempotent(KEY, { lease: 60_000 }, async ({ signal: stop }) => {
+        running.resolve();
+        await new Promise((resolve) => stop.addEventListener("abort", resolve));
+        stoppedAt = performance.now();
+        return "late";
+      });
+      const outcome = first.catch((error: unknown) => error);
+      await running.promise;
+      const next = other.idempotent(KEY, { timeout: 60_000 }, ({ number }) => ({ number, at: performance.now() }));
+
+      const lostAt = performance.now();
+      trio.get(lost).process.signal(signal);
+      const { number, at } = await next;
+      expect(await outcome).toBeInstanceOf(AttemptLostError);
+      expect(number).toBe(2);
+      expect(stoppedAt).toBeLessThan(at);
+      expect(at - lostAt).toBeLessThan(LEASE_MS + SLACK_MS);
+      trio.get(lost).process.signal("SIGCONT");
+      expect(await other.idempotent(KEY, {}, () => "again")).toEqual({ number, at });
     },
   );
 });

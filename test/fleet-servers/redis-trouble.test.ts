@@ -1,10 +1,11 @@
+import { createClient } from "redis";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Client, connect } from "../../src/client/index.ts";
 import { Caller } from "../conformance/caller.ts";
 import { bun, deno, node } from "../conformance/runtimes.ts";
 import { failToStart } from "../conformance/server.ts";
 import { openSocket } from "../conformance/socket.ts";
-import { freePort, Redis } from "./support/redis.ts";
+import { DURABLE, freePort, Redis } from "./support/redis.ts";
 import { hasRedisServer } from "../fleet/support/redis-server.ts";
 import { inFleet } from "./support/runtime.ts";
 import { type Name, NAMES, Trio } from "./support/trio.ts";
@@ -21,7 +22,8 @@ describe.skipIf(!hasRedisServer())("three servers", () => {
   let trio: Trio;
 
   beforeAll(async () => {
-    redis = await Redis.start();
+    // Where it would save a copy there is a folder: it notices when it is told to make one.
+    redis = await Redis.start({ args: [...DURABLE, "--dbfilename", "appendonlydir"] });
     trio = await Trio.start({ redis: redis.url, leaseMs: LEASE_MS });
   });
   afterAll(async () => {
@@ -62,6 +64,20 @@ describe.skipIf(!hasRedisServer())("three servers", () => {
       expect(taken.fence).toBeGreaterThan(lock.fence);
       await taken.release();
     }
+  }
+
+  /** Whoever calls is told to come again. */
+  async function isAway(): Promise<void> {
+    const answers = await Promise.all(NAMES.map((name) => caller(name).acquire(freshKey())));
+    for (const { status, headers, body } of answers) {
+      expect({ status, ...body }).toMatchObject({ status: 503, code: "unavailable", retryable: true });
+      expect(headers.get("retry-after")).toMatch(/^\d+$/);
+    }
+  }
+
+  async function isBack(links: Awaited<ReturnType<typeof chain>>): Promise<void> {
+    for (const name of NAMES) expect((await caller(name).acquire(freshKey())).status).toBe(200);
+    await handOn(links);
   }
 
   test("Redis is killed and started again: what was held is held, fences rise, and the servers come back by themselves", async () => {
@@ -132,18 +148,34 @@ describe.skipIf(!hasRedisServer())("three servers", () => {
       const begun = redis.ask(...begin).catch(() => undefined);
       if (begin[0] === "EVAL") await vi.waitFor(() => expect(redis.ask("PING")).rejects.toThrow("BUSY"));
       else await begun;
-      const answers = await Promise.all(NAMES.map((name) => caller(name).acquire(freshKey())));
+      await isAway();
       await redis.ask(...end);
       await begun;
-
-      for (const { status, headers, body } of answers) {
-        expect({ status, ...body }).toMatchObject({ status: 503, code: "unavailable", retryable: true });
-        expect(headers.get("retry-after")).toMatch(/^\d+$/);
-      }
-      for (const name of NAMES) expect((await caller(name).acquire(freshKey())).status).toBe(200);
-      await handOn(links);
+      await isBack(links);
     },
   );
+
+  test("Redis cannot write to its disk: likewise", async () => {
+    const links = await chain();
+    await redis.ask("CONFIG", "SET", "save", "3600 1");
+    await redis.ask("BGSAVE");
+    await vi.waitFor(async () => expect(await redis.ask("INFO")).toContain("rdb_last_bgsave_status:err"), 5000);
+    await isAway();
+    await redis.ask("CONFIG", "SET", "save", "");
+    await isBack(links);
+  });
+
+  test("Redis takes no more connections, and those that there were are lost: likewise", async () => {
+    const links = await chain();
+    const admin = await createClient({ url: redis.url, RESP: 2 }).connect();
+    onTestFinished(() => admin.destroy());
+    await admin.sendCommand(["CONFIG", "SET", "maxclients", "1"]);
+    onTestFinished(async () => void (await admin.sendCommand(["CONFIG", "SET", "maxclients", "10000"])));
+    await admin.sendCommand(["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+    await isAway();
+    await admin.sendCommand(["CONFIG", "SET", "maxclients", "10000"]);
+    await isBack(links);
+  });
 
   test.each([
     ["resets all connections", ["CLIENT", "KILL", "TYPE", "normal"]],

@@ -35,6 +35,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", (kind) => {
   });
 
   const testRest = kind === "over REST" ? test : () => undefined;
+  const testTcp = kind === "over TCP" ? test : () => undefined;
   const run = (script: string, ...args: readonly string[]): Promise<string> =>
     connector.run({ script, keys: ["{s}"], args });
 
@@ -74,6 +75,29 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", (kind) => {
 
     expect(error).toMatchObject({ name: "FleetError", code: "forbidden" });
     expect(String(error)).not.toContain(SECRET);
+  });
+
+  testTcp("a Redis that takes no more connections may take one later", async () => {
+    const late = place.connect();
+    onTestFinished(() => late.close());
+    await redis("CONFIG", "SET", "maxclients", "1");
+    onTestFinished(() => void redis("CONFIG", "SET", "maxclients", "10000"));
+    await expect(late.run({ script: ECHO, keys: ["k"], args: [] })).rejects.toMatchObject({ code: "busy" });
+    const listening = vi.fn<() => void>();
+    late.subscribe("late", { message: () => undefined, listening });
+    await redis("CONFIG", "SET", "maxclients", "10000");
+    await expect(late.run({ script: ECHO, keys: ["k"], args: [] })).resolves.toContain("k");
+    await vi.waitFor(() => expect(listening).toHaveBeenCalled(), 5000);
+  });
+
+  testTcp("whatever Redis says when a connection begins, nothing was done by it", async () => {
+    const elsewhere = connectTcp(`${place.server.url}/99`);
+    onTestFinished(() => elsewhere.close());
+    await expect(elsewhere.run({ script: ECHO, keys: ["k"], args: [] })).rejects.toMatchObject({
+      code: "busy",
+      message: /DB index is out of range/,
+      isPassing: true,
+    });
   });
 
   test("a Redis that drops keys when it is full, or that is a replica, is not taken", async () => {
@@ -118,9 +142,13 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", (kind) => {
     const before = performance.now();
     await expect(run(ECHO, "a", "b")).rejects.toMatchObject({ code: "unreachable" });
     expect(performance.now() - before).toBeLessThan(CALL_MAX_MS * 2.5);
+    // It has no connection any more, and the next one is taken by the machine alone.
+    await expect(run(ECHO, "a", "b")).rejects.toMatchObject({ code: "unreachable" });
     process.kill(place.server.pid, "SIGCONT");
 
     await vi.waitFor(async () => expect(await run(ECHO, "a", "b")).toContain("a"), 10_000);
+    const open = async () => String(await redis("CLIENT", "LIST")).match(/ cmd=(?:info|evalsha) /g);
+    await vi.waitFor(async () => expect(await open()).toEqual([" cmd=evalsha "]), 5000);
   });
 
   test("a Redis that is not there is named by what is known of it", async () => {
@@ -158,10 +186,25 @@ test("what Redis says in the middle of its work is not taken for a mistake of ou
     "CLUSTERDOWN x",
     "ERR Script killed by user",
     "MISCONF x",
+    "ERR max number of clients reached",
+    // These of Upstash.
+    "ERR max concurrent connections exceeded",
+    "ERR max daily request limit exceeded. Limit: 10000, Usage: 10000",
+    "ERR max requests limit exceeded",
   ];
   for (const message of busy) expect(replyError(message)).toMatchObject({ code: "busy", isPassing: true });
+  expect(replyError("ERR DB capacity quota exceeded")).toMatchObject({ code: "full", isPassing: true });
   for (const message of ["NOAUTH x", "NOPERM x", "Unauthorized"]) expect(replyError(message).code).toBe("forbidden");
   expect(replyError("WRONGTYPE x")).toMatchObject({ code: "broken", isPassing: false });
+});
+
+test("what a Redis before 7 says of itself within the error of a script is known as well", () => {
+  const within = (said: string): string =>
+    replyError(`ERR Error running script (call to f_1f): @user_script:7: @user_script: 7: -${said}`).code;
+  expect(within("OOM command not allowed when used memory > 'maxmemory'.")).toBe("full");
+  expect(within("READONLY You can't write against a read only replica.")).toBe("replica");
+  expect(within("MISCONF Redis is configured to save RDB snapshots")).toBe("busy");
+  expect(within("WRONGTYPE Operation against a key")).toBe("broken");
 });
 
 test("no error repeats what was sent", () => {

@@ -73,6 +73,16 @@ test("a prefix has no braces: they decide where keys are", () => {
   for (const prefix of ["a{", "}"]) expect(open(prefix)).toThrow(RangeError);
 });
 
+test("an address that is none is refused before anything is connected, and not repeated", () => {
+  const ports = { clock: new VirtualTime(), mint: { token: () => "t" }, onError: () => undefined };
+  const open = (redis: string) => () => openFleet({ redis }, ports);
+  for (const redis of ["redis://h", "rediss://u:p%40@h:1/15"]) expect(open(redis)).not.toThrow();
+  for (const redis of ["", "h:6379", "http://h", "redis://:hunter22@h/locks", "redis://:hunter22%@h"]) {
+    expect(open(redis)).toThrow(/^redis must be an address as redis:/);
+    expect(open(redis)).not.toThrow("hunter22");
+  }
+});
+
 test("the times of a fleet at their limits, and one past them", () => {
   const ports = { clock: new VirtualTime(), mint: { token: () => "t" }, onError: () => undefined };
   const open = (times: object) => () => openFleet({ redis: "redis://h", ...times }, ports);

@@ -75,7 +75,7 @@ describe("while Redis is full", () => {
 });
 
 describe.skipIf(!hasRedisServer()).each(PLACES)("a Redis that is full, %s", (kind) => {
-  const LEASE_MS = 1000;
+  const LEASE_MS = 2000;
   const PATIENT = { timeout: 15_000, interval: 20 };
   let place: Place;
   let server: RunningServer;
@@ -105,7 +105,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("a Redis that is full, %s", (kin
     await vi.waitFor(async () => expect((await first.status("passed on")).waiting).toBe(1), PATIENT);
     const granted = await post("by%20http/acquire", { ttl: 60_000 });
     const { token } = (await granted.json()) as { readonly token: string };
-    await post("expiring/acquire", { ttl: 2000 });
+    await post("expiring/acquire", { ttl: 2 * LEASE_MS });
 
     await admin.sendCommand(["CONFIG", "SET", "maxmemory", "1"]);
     const refused = post("new/acquire", { ttl: 5000, timeout: 0 });

@@ -169,6 +169,21 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
     expect(await edge.idempotent(key, {}, () => "twice")).toBe("once");
   });
 
+  test.each([
+    ["a record that is no JSON", async (rec: string) => redis("SET", rec, "damaged")],
+    ["a record of another type", async (rec: string) => [await redis("DEL", rec), await redis("HSET", rec, "a", "b")]],
+    ["a result that is gone", async (rec: string) => redis("DEL", rec.replace(":rec:", ":res:"))],
+  ])("%s is 503 for its key alone, and the work is not run", async (_what, damage) => {
+    const key = freshKey();
+    const client = httpClient(servers[0]!.url);
+    await client.idempotent(key, {}, () => "once");
+    await damage(`latchkey:{default}:rec:${key}`);
+    for (const server of [0, 1]) {
+      expect((await post(server, `idempotency/${key}/begin`, {})).status).toBe(503);
+      expect((await post(server, `idempotency/${freshKey()}/begin`, {})).status).toBe(201);
+    }
+  });
+
   test("Redis that comes back in time has cost nobody anything but a wait", async () => {
     const key = freshKey();
     const client = session(0);
@@ -185,17 +200,23 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
   });
 
   test("Redis that stays away: callers hear so, sessions are told lost before their lease is over, and all comes back", async () => {
-    const key = freshKey();
+    const [key, done] = [freshKey(), freshKey()];
     const client = session(0);
     const held = await client.acquire(key);
+    const begun = await client.idempotency.begin(key, { lease: 60_000 });
+    await client.idempotent(done, {}, () => "once");
     process.kill(place.server.pid, "SIGSTOP");
     const stoppedAt = performance.now();
     const call = post(1, `latch/${key}/acquire`, { timeout: 0 });
+    // Whether work was done cannot be said, so it is not begun.
+    const begins = [done, freshKey()].map((each) => post(1, `idempotency/${each}/begin`, {}));
     await new Promise((resolve) => held.signal.addEventListener("abort", resolve, { once: true }));
     const lostAfterMs = performance.now() - stoppedAt;
-    expect((await call).status).toBe(503);
+    expect(begun.status === "started" && begun.signal.aborted).toBe(true);
+    for (const answer of [await call, ...(await Promise.all(begins))]) expect(answer.status).toBe(503);
     process.kill(place.server.pid, "SIGCONT");
     expect(lostAfterMs).toBeLessThan(LEASE_MS);
+    expect(await session(1).idempotent(done, {}, () => "twice")).toBe("once");
 
     const next = await session(1).acquire(key);
     expect(next.fence).toBeGreaterThan(held.fence);

@@ -36,6 +36,26 @@ test("a call has at most 128 commands, and what it did not serve comes first in 
   expect(world.lastCall.commands).toEqual([...commands.slice(100), ask("last")]);
 });
 
+test("the results in a call are a mebibyte together, or one that has as much by itself", async () => {
+  const world = await joined();
+  const completing = (request: string, bytes: number): Command => ({
+    kind: "complete",
+    from: "@c",
+    request,
+    key: request,
+    attempt: "a",
+    result: new Uint8Array(bytes),
+    contentType: "",
+  });
+  const [half, rest, over, whole] = [2 ** 19, 2 ** 19, 1, 2 ** 20].map((bytes, i) => completing(`r${i}`, bytes));
+  await world.submit(half!, rest!, ask("between"), over!, whole!, ask("last"));
+  expect(world.lastCall.commands).toEqual([half, rest, ask("between")]);
+  await world.answer();
+  expect(world.lastCall.commands).toEqual([over]);
+  await world.answer();
+  expect(world.lastCall.commands).toEqual([whole, ask("last")]);
+});
+
 test("a process joins until Redis has answered once, and gives up when it does not", async () => {
   const world = new SpaceWorld();
   await world.submit(ask("r1"));
@@ -133,6 +153,8 @@ test("while somebody listens nothing is missing for longer than the retry interv
 
   expect(Math.max(...gaps)).toBeLessThanOrEqual(RETRY_MS + 10);
   expect(Math.min(...gaps)).toBeGreaterThanOrEqual(RETRY_MS * 0.75);
+  // Now sooner, now later, so that servers which started together do not ask together.
+  expect(new Set(gaps.map(Math.round)).size).toBeGreaterThan(3);
 });
 
 test("when nobody listens nothing is asked, and after a while the process leaves", async () => {

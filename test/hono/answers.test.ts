@@ -36,7 +36,8 @@ async function bytesOf(response: Response): Promise<Uint8Array> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-function streamed(...parts: readonly Uint8Array<ArrayBuffer>[]): ReadableStream<Uint8Array> {
+/** Of bytes, or of what else somebody may put in. */
+function streamed(...parts: readonly unknown[]): ReadableStream {
   const left = parts.values();
   return new ReadableStream({
     pull(controller) {
@@ -60,6 +61,23 @@ test("a stream is replayed whole", async () => {
   const { first, second } = await answered(() => new Response(streamed(EVERY_BYTE, new Uint8Array(), EVERY_BYTE)));
   expect(await bytesOf(first)).toEqual(Uint8Array.of(...EVERY_BYTE, ...EVERY_BYTE));
   expect(await bytesOf(second)).toEqual(Uint8Array.of(...EVERY_BYTE, ...EVERY_BYTE));
+});
+
+test("a stream may be of text, of buffers and of views of them, as runtimes take them", async () => {
+  const parts = (): unknown[] => [
+    "é",
+    Uint8Array.of(1, 2).buffer,
+    new Uint16Array(Uint8Array.of(9, 3, 4, 9).buffer, 0, 2),
+    new DataView(Uint8Array.of(9, 5, 6).buffer, 1),
+  ];
+  const bytes = [0xc3, 0xa9, 1, 2, 9, 3, 4, 9, 5, 6];
+  const { first, second } = await answered(() => new Response(streamed(...parts())));
+  for (const each of [first, second]) expect([...(await bytesOf(each))]).toEqual(bytes);
+
+  const long = "x".repeat(RESULT_BYTES_MAX);
+  const over = await answered(() => new Response(streamed(long, ...parts())));
+  expect([...(await bytesOf(over.first)).subarray(long.length)]).toEqual(bytes);
+  expect(over.second.status).toBe(409);
 });
 
 test("a redirect keeps its place to go to", async () => {
@@ -94,6 +112,23 @@ test("cookies and what belongs to the moment go to the first caller alone", asyn
   expect(new TextDecoder().decode(stored)).not.toContain("secret");
 });
 
+test("what belongs to the answer comes back with it", async () => {
+  const headers = {
+    "cache-control": "no-cache",
+    "content-disposition": 'attachment; filename="a.gz"',
+    "content-encoding": "gzip",
+    "content-language": "de",
+    "content-location": "/a.gz",
+    "content-type": "text/plain",
+    etag: '"v1"',
+    "last-modified": "Mon, 30 Nov 2026 12:00:00 GMT",
+    link: '</b>; rel="next", </c>; rel="last"',
+    location: "/a",
+  };
+  const { second } = await answered(() => new Response("a", { headers }));
+  expect(Object.fromEntries(second.headers)).toEqual({ ...headers, "idempotent-replayed": "true" });
+});
+
 test("which headers come back can be chosen", async () => {
   const { second } = await answered(() => new Response("a", { headers: { "x-mine": "1", etag: '"v"' } }), {
     headers: ["X-Mine"],
@@ -122,6 +157,17 @@ test("a long stream reaches its caller whole, and its repeat is not carried out 
   expect(await second.json()).toMatchObject({ code: "answer_not_kept" });
 });
 
+test("a caller that leaves in the middle of a long stream ends the stream", async () => {
+  const left = Promise.withResolvers<unknown>();
+  const part = new Uint8Array(RESULT_BYTES_MAX);
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(part), cancel: left.resolve });
+  const { first } = await answered(() => new Response(endless));
+  const reader = first.body!.getReader();
+  await reader.read();
+  await reader.cancel("enough");
+  expect(await left.promise).toBe("enough");
+});
+
 test("headers that are too large to keep are not kept", async () => {
   const { first, second } = await answered(
     () => new Response("a", { headers: { link: "x".repeat(RESULT_BYTES_MAX) } }),
@@ -130,16 +176,22 @@ test("headers that are too large to keep are not kept", async () => {
   expect(await second.json()).toMatchObject({ code: "answer_not_kept" });
 });
 
-test("a stream that breaks is no answer: the next one carries it out", async () => {
+test.each<[string, () => Response | undefined, string]>([
+  [
+    "a stream that breaks",
+    () => new Response(new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) })),
+    "broken",
+  ],
+  ["a stream of no bytes", () => new Response(streamed({})), "a body must be a stream of bytes"],
+  ["nothing", () => undefined, "not finalized"],
+])("%s is no answer: the next one carries it out", async (_what, answer, error) => {
   const calls = new CallsInMemory();
   const app = new Hono();
-  app.onError((error, c) => c.text(error.message, 500));
+  app.onError(({ message }, c) => c.text(message, 500));
   app.use(idempotency({ calls, principal: () => "" }));
-  app.post("/", () => {
-    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error("broken")) });
-    return new Response(broken);
-  });
-  const answer = await app.request("/", { method: "POST", headers: { "Idempotency-Key": "k" } });
-  expect([answer.status, await answer.text()]).toEqual([500, "broken"]);
+  // As a handler in JavaScript may: its type forbids to answer nothing.
+  app.post("/", () => answer() as Response);
+  const refused = await app.request("/", { method: "POST", headers: { "Idempotency-Key": "k" } });
+  expect([refused.status, await refused.text()]).toEqual([500, expect.stringContaining(error)]);
   expect(calls.records.size).toBe(0);
 });

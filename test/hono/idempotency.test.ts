@@ -95,6 +95,7 @@ const paid: Handler = (c) => c.json({ paid: true }, 201);
 
 async function problemOf(response: Response): Promise<Record<string, unknown>> {
   expect(response.headers.get("content-type")).toBe("application/problem+json");
+  expect(response.headers.get("cache-control")).toBe("no-store");
   const body = (await response.json()) as Record<string, unknown>;
   expect(body["status"]).toBe(response.status);
   return body;
@@ -261,7 +262,11 @@ describe("the request's body", () => {
         Promise.resolve(
           world.app.request("/pay", {
             method: "POST",
-            headers: { "Idempotency-Key": "k", "content-type": "text/plain" },
+            headers: {
+              "Idempotency-Key": "k",
+              "content-type": "text/plain",
+              ...(typeof body === "string" && { "content-length": String(body.length) }),
+            },
             body,
             ...(typeof body !== "string" && { duplex: "half" }),
           }),
@@ -400,6 +405,16 @@ describe("when it cannot be kept", () => {
     vi.useRealTimers();
   });
 
+  test("an answer that arrives nowhere, of an attempt that is lost by then, is not given", async () => {
+    const world = new World((c) => {
+      world.calls.trouble.set("complete", new UnavailableError("unavailable", "down"));
+      if (world.ran === 1) world.calls.lose(world.calls.onlyKey);
+      return paid(c);
+    });
+    expect(await problemOf(await world.send())).toMatchObject({ status: 503, code: "attempt_lost" });
+    expect(world.errors).toEqual([]);
+  });
+
   test("an answer that the store refuses does not block the key", async () => {
     const world = new World(paid);
     const refused = new RefusedError("too_large", "no");
@@ -459,12 +474,13 @@ describe("when it cannot be kept", () => {
 
 describe("settings", () => {
   test("go to the server as they are, and a lease is extended while the handler runs", async () => {
-    const world = new World(paid, { ttl: 1000, lease: 200 });
+    const world = new World(paid, { ttl: 1000, lease: 200, timeout: 300 });
     await world.send();
     const { options } = world.calls.records.get(world.calls.onlyKey)!;
     expect(options).toMatchObject({
       ttl: 1000,
       lease: 200,
+      timeout: 300,
       renew: true,
       fingerprint: expect.stringMatching(/^[\w-]{43}$/),
     });
@@ -510,6 +526,31 @@ describe("settings", () => {
     await world.sends(1, { headers: { "x-user": "ada" } }, { headers: { "x-user": "ada" }, body: '{"b":2}' });
     expect(world.calls.records.size).toBe(0);
     expect([...elsewhere.records]).toMatchObject([['mine/["team","k"]', { fingerprint: "/pay 7" }]]);
+  });
+
+  test("whoever mounts it twice on one path has it once", async () => {
+    const calls = new CallsInMemory();
+    const again = idempotency({ calls, principal: () => "" });
+    await new World(paid, { calls }, again).sends(1, {}, {});
+    expect(calls.onlyKey).toBe('http/["","k"]');
+  });
+
+  test("a variable of the app's own with that name does not let requests by", async () => {
+    const own: MiddlewareHandler = async (c, next) => {
+      c.set("idempotency", "mine");
+      await next();
+    };
+    await new World(paid, {}, own).sends(1, {}, {});
+  });
+
+  test("a principal that is no string is the app's own mistake: nobody gets another's answer by it", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    for (const nobody of [undefined, null, 7]) {
+      const world = new World(paid, { principal: () => nobody as unknown as string });
+      const [refused] = await world.sends(0, {});
+      expect([refused!.status, world.calls.records.size]).toEqual([500, 0]);
+    }
+    vi.restoreAllMocks();
   });
 
   test("Set-Cookie cannot be replayed", () => {

@@ -2,9 +2,10 @@
 
 import { join } from "node:path";
 import { type Context, Hono } from "hono";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { cors } from "hono/cors";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { httpClient } from "../../src/client/http.ts";
-import { connect, type IdempotencyCalls } from "../../src/client/idempotency.ts";
+import { AttemptLostError, connect, type IdempotencyCalls } from "../../src/client/idempotency.ts";
 import { idempotency, type IdempotencyOptions, type IdempotencyVariables } from "../../src/hono/index.ts";
 import type { EmbeddedServer } from "../runtimes/runtime.ts";
 import { runtimeUnderTest } from "../runtimes/runtime.ts";
@@ -44,6 +45,7 @@ async function embed(options: { readonly db?: string } = {}): Promise<EmbeddedSe
   return server;
 }
 
+type App = Hono<{ Variables: IdempotencyVariables }>;
 type Handler = (c: Context<{ Variables: IdempotencyVariables }>) => Response | Promise<Response>;
 type Send = (body?: object) => Promise<Response>;
 
@@ -152,6 +154,171 @@ describe.each(WAYS)(`on ${runtime.name}, records $name`, { timeout: 30_000 }, ({
     expect(ran).toBe(2);
   });
 });
+
+describe(`over the network of ${runtime.name}`, () => {
+  const address = async (app: App): Promise<string> => {
+    const served = await serveApp(app.fetch);
+    onTestFinished(() => served.stop().then(() => undefined));
+    return `${served.url}/pay`;
+  };
+  const appWith = async (handler: Handler, options: Partial<IdempotencyOptions> = {}): Promise<App> => {
+    const { latchkey } = await embed();
+    const app: App = new Hono<{ Variables: IdempotencyVariables }>();
+    app.use(idempotency({ calls: latchkey.locks.idempotency, principal: () => "ada", ...options }));
+    app.all("/pay", handler);
+    return app;
+  };
+  const KEY = { "idempotency-key": "k" };
+
+  test.each<[string, () => Response | Promise<Response>]>([
+    ["a redirect", () => new Response(null, { status: 303, headers: { location: "/paid?a=b" } })],
+    ["no content", () => new Response(null, { status: 204, headers: { etag: '"1"' } })],
+    ["not modified", () => new Response(null, { status: 304, headers: { etag: '"1"' } })],
+    ["a refusal", () => Response.json({ no: "money" }, { status: 402 })],
+    ["bytes in a stream", () => new Response(streamOf(Uint8Array.of(0, 255), Uint8Array.of(128)))],
+    ["text in a stream", () => new Response(streamOf("é", "!"), { headers: { "content-type": "text/plain" } })],
+  ])("%s comes back as it was", async (_what, answer) => {
+    let ran = 0;
+    const url = await address(await appWith(() => (ran++, answer())));
+    const seen: unknown[] = [];
+    for (const replayed of [null, "true"]) {
+      const { status, headers, ...rest } = await fetchWhole(url, { method: "POST", headers: KEY });
+      expect(headers.get("idempotent-replayed")).toBe(replayed);
+      const named = ["content-type", "etag", "location"].map((name) => headers.get(name));
+      seen.push([status, named, rest.bytes]);
+    }
+    expect(seen[1]).toEqual(seen[0]);
+    expect(ran).toBe(1);
+  });
+
+  test("two keys in one request are none, a key beyond ASCII neither, and GET and HEAD need none", async () => {
+    let ran = 0;
+    const url = await address(await appWith((c) => c.text(`${++ran}`)));
+    const two = new Headers(KEY);
+    two.append("idempotency-key", "l");
+    for (const headers of [two, { "idempotency-key": "\u00e9" }, { "idempotency-key": '""' }]) {
+      const answer = await fetch(url, { method: "POST", headers });
+      expect(await answer.json()).toMatchObject({ status: 400, code: "key_malformed" });
+    }
+    expect(ran).toBe(0);
+    for (const method of ["GET", "HEAD", "GET"]) await fetch(url, { method, headers: KEY });
+    expect(ran).toBe(3);
+  });
+
+  test("a caller that hangs up while its request is carried out gets the answer when it comes again", async () => {
+    const gate = Promise.withResolvers<void>();
+    const runs = Promise.withResolvers<void>();
+    let ran = 0;
+    const app = await appWith(
+      async (c) => {
+        ran += 1;
+        runs.resolve();
+        await gate.promise;
+        return c.text("paid");
+      },
+      { timeout: 20_000 },
+    );
+    const url = await address(app);
+    const stop = new AbortController();
+    const gone = fetch(url, { method: "POST", headers: KEY, signal: stop.signal });
+    await runs.promise;
+    stop.abort();
+    await expect(gone).rejects.toHaveProperty("name", "AbortError");
+    const again = fetch(url, { method: "POST", headers: KEY });
+    gate.resolve();
+    expect(await (await again).text()).toBe("paid");
+    expect(ran).toBe(1);
+  });
+
+  test("a caller that hangs up while it waits for another's answer has no turn", async () => {
+    const { latchkey, url: server } = await embed();
+    const app: App = new Hono<{ Variables: IdempotencyVariables }>();
+    const calls = latchkey.locks.idempotency;
+    app.use(idempotency({ calls, principal: () => "ada", timeout: 60_000, fingerprint: () => "" }));
+    let ran = 0;
+    app.post("/pay", (c) => c.text(`${++ran}`));
+    const url = await address(app);
+    const begun = await calls.begin('http/["ada","k"]');
+    if (begun.status !== "started") throw new Error("not started");
+    const stop = new AbortController();
+    const gone = fetch(url, { method: "POST", headers: KEY, signal: stop.signal });
+    const waiting = async (): Promise<unknown> => {
+      const answer = await fetch(`${server}/v1/idempotency/${encodeURIComponent('http/["ada","k"]')}`);
+      return ((await answer.json()) as { waiting: number }).waiting;
+    };
+    await vi.waitFor(async () => expect(await waiting()).toBe(1), 5000);
+    stop.abort();
+    await expect(gone).rejects.toHaveProperty("name", "AbortError");
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), 5000);
+    await calls.fail('http/["ada","k"]', begun.attempt);
+    expect(ran).toBe(0);
+  });
+
+  test("an attempt whose session is lost while its handler runs: it hears so, and the next one's answer counts", async () => {
+    const { url: server } = await embed();
+    const client = connect(server);
+    onTestFinished(() => client.close());
+    const told = Promise.withResolvers<unknown>();
+    const runs = Promise.withResolvers<void>();
+    let ran = 0;
+    const app: App = new Hono<{ Variables: IdempotencyVariables }>();
+    const calls = [client.idempotency, httpClient(server).idempotency];
+    app.use(idempotency({ calls: () => calls[ran]!, principal: () => "ada", timeout: 20_000 }));
+    app.post("/pay", async (c) => {
+      const mine = ++ran;
+      const { signal } = c.get("idempotency")!;
+      runs.resolve();
+      if (mine === 1) {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        told.resolve(signal.reason);
+      }
+      return c.text(`paid by ${mine}`);
+    });
+    const url = await address(app);
+    const first = fetch(url, { method: "POST", headers: KEY });
+    await runs.promise;
+    const second = fetch(url, { method: "POST", headers: KEY });
+    await client.close();
+    expect(await told.promise).toBeInstanceOf(AttemptLostError);
+    expect(await (await second).text()).toBe("paid by 2");
+    const late = await first;
+    expect([late.status, late.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await late.json()).toMatchObject({ code: "attempt_lost", retryable: true });
+  });
+
+  test("with cors() a page may read a replay, and ask for leave first", async () => {
+    const { latchkey } = await embed();
+    const app: App = new Hono<{ Variables: IdempotencyVariables }>();
+    app.use(cors({ origin: "https://page.example" }));
+    app.use(idempotency({ calls: latchkey.locks.idempotency, principal: () => "ada" }));
+    app.post("/pay", (c) => c.text("paid"));
+    const url = await address(app);
+    const origin = "https://page.example";
+    const asked = { "access-control-request-method": "POST", "access-control-request-headers": "idempotency-key" };
+    const leave = await fetch(url, { method: "OPTIONS", headers: { origin, ...asked } });
+    expect([leave.status, leave.headers.get("access-control-allow-headers")]).toEqual([204, "idempotency-key"]);
+    for (const replayed of [null, "true"]) {
+      const { headers } = await fetchWhole(url, { method: "POST", headers: { ...KEY, origin } });
+      expect(headers.get("idempotent-replayed")).toBe(replayed);
+      expect(headers.get("access-control-allow-origin")).toBe(origin);
+      expect(headers.get("access-control-expose-headers")).toBe("Idempotent-Replayed, Retry-After");
+    }
+  });
+});
+
+async function fetchWhole(url: string, init: RequestInit) {
+  const answer = await fetch(url, { ...init, redirect: "manual" });
+  return { status: answer.status, headers: answer.headers, bytes: [...new Uint8Array(await answer.arrayBuffer())] };
+}
+
+function streamOf(...parts: readonly unknown[]): ReadableStream {
+  return new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+}
 
 test("a record that is damaged on disk: 503, the handler does not run, nothing is overwritten", async () => {
   const db = join(temporaryFolder(onTestFinished), "latchkey.db");

@@ -70,6 +70,7 @@ describe("what a command about a record brings along", () => {
     setting.step(BEGIN);
     setting.step(DONE);
     const stored = setting.outbox.changes[1];
+    setting.step({ ...BEGIN, request: "2" });
     setting.outbox.clear();
     setting.found.committed();
     setting.find = () => (stored?.kind === "record" ? stored.record : undefined);

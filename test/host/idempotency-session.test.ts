@@ -157,7 +157,7 @@ describe("a result on the WebSocket", () => {
     ["a mark of byte order", new Uint8Array([0xef, 0xbb, 0xbf, 0x61])],
     ["half a character", new Uint8Array([0x61, 0xc3])],
     ["nothing", new Uint8Array()],
-  ])("comes back byte for byte, in a frame of at most 2 MiB: %s", { timeout: 30_000 }, (_what, bytes) => {
+  ])("comes back byte for byte, in a frame of at most 2 MiB: %s", (_what, bytes) => {
     const session = new World().session();
     const { attempt } = begin(session);
     const frame = { t: "complete", key: "k", attempt, ...encodeResult(bytes), type: "a/b" };
@@ -165,7 +165,7 @@ describe("a result on the WebSocket", () => {
     expect(session.ask(frame)).toMatchObject({ t: "completed" });
     const replay = begin(session);
     expect(replay.type).toBe("a/b");
-    expect(decodeResult(replay)).toEqual(bytes);
+    expect(Buffer.from(decodeResult(replay)!).equals(bytes)).toBe(true);
   });
 
   test("one byte too long is refused, as text and as base64, and nothing of it is stored", () => {

@@ -17,24 +17,26 @@ type Given = { readonly [Member in keyof Wish]?: unknown };
 
 /** Throws a TypeError, a DOMException `NotSupportedError`, or the reason of a signal that is aborted already. */
 export function wishOf(args: readonly unknown[]): Wish {
-  const name = textOf(args[0]);
-  const given = args.length > 2 ? args[1] : undefined;
+  const [first, given, last] = args.length > 2 ? args : [args[0], undefined, args[1]];
+  const name = textOf(first);
   const options = (given ?? {}) as Given;
-  if (Object(options) !== options) throw new TypeError("options must be an object");
+  demand(Object(options) === options, "options must be an object");
   // Each member is read once, and made into what it stands for before the next is.
   const ifAvailable = Boolean(options.ifAvailable);
-  const mode = modeOf(options.mode);
-  const signal = signalOf(options.signal);
+  const { mode: asked = "exclusive" } = options;
+  const mode = textOf(asked) as Mode;
+  demand(mode === "exclusive" || mode === "shared", "mode must be exclusive or shared");
+  const signal = options.signal as AbortSignal | undefined;
+  demand(signal === undefined || signal instanceof AbortSignal, "signal must be an AbortSignal");
   const steal = Boolean(options.steal);
-  const callback = args[args.length > 2 ? 2 : 1];
-  if (typeof callback !== "function") throw new TypeError("the callback must be a function");
+  const callback = last as Wish["callback"];
+  demand(typeof callback === "function", "the callback must be a function");
   const isAtOdds = (steal && mode === "shared") || [steal, ifAvailable, signal].filter(Boolean).length > 1;
   if (name.startsWith("-") || isAtOdds) {
-    const rules = 'no name that starts with "-", steal for exclusive locks only, and one of steal, ifAvailable, signal';
-    throw new DOMException(`a request has ${rules}`, "NotSupportedError");
+    throw new DOMException('a name that starts with "-", or options that exclude each other', "NotSupportedError");
   }
   signal?.throwIfAborted();
-  return { name, mode, ifAvailable, steal, signal, callback: callback as Wish["callback"] };
+  return { name, mode, ifAvailable, steal, signal, callback };
 }
 
 /** What `String` does, save that a symbol is an error. */
@@ -42,13 +44,6 @@ function textOf(value: unknown): string {
   return "".concat(value as string);
 }
 
-function modeOf(value: unknown): Mode {
-  const mode = value === undefined ? "exclusive" : textOf(value);
-  if (mode !== "exclusive" && mode !== "shared") throw new TypeError("mode must be exclusive or shared");
-  return mode;
-}
-
-function signalOf(value: unknown): AbortSignal | undefined {
-  if (value === undefined || value instanceof AbortSignal) return value;
-  throw new TypeError("signal must be an AbortSignal");
+function demand(isSo: boolean, rule: string): void {
+  if (!isSo) throw new TypeError(rule);
 }

@@ -3,6 +3,9 @@
 /** A larger letter is not published: Upstash cuts streamed messages at 1 MB, and the mailbox has it anyway. */
 const PUBLISHED_MAX = 64 * 1024;
 
+/** A result counts as much as so many moves: a call stops after 8 MiB of them. */
+const RESULT_BYTES_A_MOVE = 16 * 1024;
+
 export const LETTERS: string = String.raw`
 -- What serves each kind of command: about locks, and about idempotency records. Parts that few calls need add theirs when opened.
 local LOCKS, RECORDS = {}, {}
@@ -38,6 +41,8 @@ local function resultIndex(process, result)
   if letter.indexes[result] == nil then
     letter.indexes[result] = #letter.results
     letter.results[#letter.results + 1] = quote(result)
+    -- So that an answer has some mebibytes of them at most.
+    work = work + math.floor(#result / ${RESULT_BYTES_A_MOVE})
   end
   return letter.indexes[result]
 end

@@ -1,3 +1,5 @@
+// What is loaded later is there at once in virtual time.
+import "../../../src/client/lock-set.ts";
 import { expect } from "vitest";
 import { type HttpClient, httpClient, type HttpOptions } from "../../../src/client/http.ts";
 import { PROBLEMS, type ProblemCode } from "../../../src/protocol/problems.ts";

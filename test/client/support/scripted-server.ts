@@ -2,8 +2,11 @@ import { expect } from "vitest";
 // What is loaded later is there at once in virtual time.
 import "../../../src/client/access.ts";
 import "../../../src/client/contention.ts";
+import "../../../src/client/lock-set.ts";
 import "../../../src/client/resume.ts";
+import "../../../src/client/told.ts";
 import "../../../src/client/watching.ts";
+import "../../../src/client/web-locks/snapshot.ts";
 import type { ConnectOptions, Lock } from "../../../src/client/index.ts";
 import { type IdempotentClient, connect } from "../../../src/client/idempotency.ts";
 import type { Ports } from "../../../src/client/clock.ts";

@@ -114,8 +114,8 @@ export const ASKING_MUTANTS: readonly Mutant[] = [
   },
   {
     bug: "a repeated hand-over is told to be lost",
-    file: "asking.ts",
-    find: `if (isLetGo(claim)) tellReleased(state, command, 0, true);`,
-    replace: `if (claim.outcome === "cancelled") tellReleased(state, command, 0, true);`,
+    file: "holding.ts",
+    find: `else if (isLetGo(claim)) tellReleased(state, command, 0, true);`,
+    replace: `else if (isLetGo(claim) && command.kind === "release") tellReleased(state, command, 0, true);`,
   },
 ];

@@ -5,14 +5,16 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     bug: "a stale token releases the next holder",
     file: "holding.ts",
-    find: `    if (isLetGo(claim)) tellReleased`,
-    replace: `    const heir = state.latches.get(command.key)?.holders.first;
+    find: `  else if (isLetGo(claim)) tellReleased(state, command, 0, true);`,
+    replace: `  else if (isLetGo(claim)) {
+    const heir = state.latches.get(command.key)?.holders.first;
     if (heir !== undefined) {
       const latch = heir.latch as Latch;
       state.end(heir, "released");
       state.promote(latch);
     }
-    if (isLetGo(claim)) tellReleased`,
+    tellReleased(state, command, 0, true);
+  }`,
   },
   {
     bug: "a token opens other keys than its own",
