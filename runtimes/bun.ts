@@ -82,12 +82,14 @@ interface Wired {
 }
 
 function wire({ host, opened, closed }: Core): Wired {
-  const answer: Wired["answer"] = async (request, server) => {
-    if (!isUpgrade(request)) {
-      // Bun cuts a call on which nothing moved for 10 s, and a call may wait for 10 minutes.
-      server.timeout(request, 0);
-      return host.fetch(request);
-    }
+  const answer: Wired["answer"] = (request, server) => {
+    if (isUpgrade(request)) return upgrade(request, server);
+    // Bun cuts a call on which nothing moved for 10 s, and a call may wait for 10 minutes.
+    server.timeout(request, 0);
+    return host.fetch(request);
+  };
+
+  const upgrade: Wired["answer"] = async (request, server) => {
     const admission = host.admit(request);
     if (admission instanceof Response) return admission;
     // Without this header Bun 1.4 echoes the first protocol offered, be it a credential; an empty one sends none.

@@ -6,16 +6,16 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { getRequestListener, type Http2Bindings, type HttpBindings } from "@hono/node-server";
 import { WebSocketServer } from "ws";
 import { startFromEnvironment } from "../src/cli/serve.ts";
 import type { Socket } from "../src/host/ports.ts";
-import { type Core, createCore, type Embedded } from "../src/latchkey.ts";
+import { type Core, createCore, type Embedded, type Traits } from "../src/latchkey.ts";
 import type { LatchkeyOptions, RunningServer, ServeOptions } from "../src/options.ts";
 import { isOurs, notAnUpgrade, RECEIVED_BYTES_MAX } from "../src/requests.ts";
-import { startServer } from "../src/server.ts";
+import { type Listener, startServer } from "../src/server.ts";
 import { openSqlite } from "../src/stores/node-sqlite.ts";
-import { endingOf, isWebSocket, onLost, refuse, requestOf } from "./node-http.ts";
+import { answerer } from "./node-answer.ts";
+import { endingOf, isWebSocket, refuse, requestOf } from "./node-http.ts";
 import { onOver, PromptWebSocket, TextFrames } from "./node-websocket.ts";
 
 export type { LatchkeyOptions, RunningServer, ServeOptions };
@@ -30,19 +30,23 @@ export interface Latchkey extends Embedded {
 
 // — serve —
 
+/** What is written to a caller whose hang-up is read is told as lost: so one turn, in which all is read. */
+const TRAITS: Traits = { hangUpTurns: 1 };
+
 export function serve(options: ServeOptions = {}): Promise<RunningServer> {
-  return startServer(options, openSqlite, async (core, hostname, port) => {
+  const listen = async (core: Core, hostname: string, port: number): Promise<Listener> => {
     const { answer, upgrade } = wire(core);
     // Some HTTP clients (Java's) offer an upgrade to HTTP/2 with each request, to be ignored: Node would take it.
     const server = createServer({ shouldUpgradeCallback: isWebSocket }, answer).on("upgrade", upgrade);
     const ending = endingOf(server);
     await once(server.listen(port, hostname), "listening");
     return { port: (server.address() as AddressInfo).port, ...ending };
-  });
+  };
+  return startServer(options, openSqlite, listen, TRAITS);
 }
 
 export function createLatchkey(options: LatchkeyOptions = {}): Latchkey {
-  const core = createCore(options, openSqlite);
+  const core = createCore(options, openSqlite, TRAITS);
   const { answer, upgrade } = wire(core);
   const request: Latchkey["request"] = (incoming, outgoing) => {
     const isMine = isOurs(incoming.url ?? "/");
@@ -94,13 +98,8 @@ interface Wired {
 }
 
 function wire({ host, onError, opened, closed }: Core): Wired {
-  const respond = async (request: Request, { outgoing }: HttpBindings | Http2Bindings): Promise<Response> => {
-    const response = await host.fetch(request);
-    onLost(outgoing, () => host.undelivered(response));
-    return response;
-  };
   // A process of our own may have a cheaper Response in the place of Node's, which costs a fifth of a call.
-  const listener = getRequestListener(respond, { overrideGlobalObjects: import.meta.main });
+  const answer = answerer({ host, onError }, { overrideGlobalObjects: import.meta.main });
   const protocols = new WeakMap<IncomingMessage, string>();
   const server = new WebSocketServer({
     noServer: true,
@@ -110,10 +109,6 @@ function wire({ host, onError, opened, closed }: Core): Wired {
     perMessageDeflate: false,
     handleProtocols: (_offered, incoming) => protocols.get(incoming) ?? false,
   });
-
-  const answer: Wired["answer"] = (incoming, outgoing) => {
-    listener(incoming, outgoing).catch((error: unknown) => onError(error, { where: "http" }));
-  };
 
   const upgrade: Wired["upgrade"] = (incoming, connection, head) => {
     // A client that breaks off makes an error, which without a listener would end the process.

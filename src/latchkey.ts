@@ -8,6 +8,7 @@ import { openFleet, withFleetTimes } from "./fleet/open.ts";
 import { createAlarm } from "./host/alarm.ts";
 import { systemClock } from "./host/clock.ts";
 import { type Admission, Host } from "./host/host.ts";
+import type { HostPorts } from "./host/host-ports.ts";
 import { createMint } from "./host/mint.ts";
 import type { Socket, Store } from "./host/ports.ts";
 import { connectLocal, type LocalOptions } from "./local.ts";
@@ -40,7 +41,10 @@ export interface Core {
 
 export type OpenSqlite = (path: string, options: FileOptions) => Store;
 
-export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Core {
+/** What is particular to a runtime, as in HostPorts. */
+export type Traits = Pick<HostPorts, "hasDearSignals" | "hangUpTurns">;
+
+export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite, traits: Traits = {}): Core {
   const { db, idempotencyDb = db ?? null, sync, onError = printError, fleet: choices, ...settings } = options;
   const clock = systemClock;
   const mint = createMint();
@@ -55,7 +59,7 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite): Co
   // Many callers at once cost a third less with one commit for all whose requests one turn of the event loop has read.
   const gather = store.durable ? (commit: () => void): void => void setImmediate(commit) : undefined;
   const host = new Host(
-    { clock, alarm, mint, store, gather, onError, fleet },
+    { clock, alarm, mint, store, gather, onError, fleet, ...traits },
     choices ? withFleetTimes(settings, choices) : settings,
   );
   const sockets = new OpenSockets();

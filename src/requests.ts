@@ -18,8 +18,9 @@ export function isOurs(url: string): boolean {
   return path.startsWith("/v1/") || PATHS.has(path);
 }
 
+/** No other method asks for one, and most calls to locks are POSTs: they are spared the look at their headers. */
 export function isUpgrade(request: Request): boolean {
-  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
+  return request.method === "GET" && request.headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 
 /** A WebSocket was asked for, but the runtime finds the handshake wanting. */

@@ -2,7 +2,7 @@
 
 import { isLoopback, urlOf } from "./address.ts";
 import { FAREWELL_MAX_MS, once, settlesWithin } from "./ending.ts";
-import { type Core, createCore, type OpenSqlite } from "./latchkey.ts";
+import { type Core, createCore, type OpenSqlite, type Traits } from "./latchkey.ts";
 import { HOSTNAME_DEFAULT, PORT_DEFAULT, type RunningServer, type ServeOptions } from "./options.ts";
 
 /** A port that a runtime listens on. */
@@ -18,11 +18,12 @@ export async function startServer(
   { hostname = HOSTNAME_DEFAULT, port = PORT_DEFAULT, ...options }: ServeOptions,
   openSqlite: OpenSqlite,
   listen: (core: Core, hostname: string, port: number) => Listener | Promise<Listener>,
+  traits?: Traits,
 ): Promise<RunningServer> {
   if (!isLoopback(hostname) && !options.keys?.length) {
     throw new RangeError(`a server that others can reach, as on ${hostname}, needs keys`);
   }
-  const core = createCore(options, openSqlite);
+  const core = createCore(options, openSqlite, traits);
   try {
     await core.ready();
     const listener = await listen(core, hostname, port);

@@ -26,8 +26,11 @@ export function pauseOf({ wall, core }: Taken): number {
   return wall - core;
 }
 
-/** What is neither work nor a wait for a core, so a wait for the disk. Undefined: the kernel does not tell. */
-export function diskOf({ wall, own, core }: Taken): number | undefined {
+/**
+ * What is neither work nor a wait for a core: a wait for the disk, or for another of the process's threads, or what a hypervisor has
+ * taken. Undefined: the kernel does not tell.
+ */
+export function restOf({ wall, own, core }: Taken): number | undefined {
   return own === undefined ? undefined : Math.max(0, wall - own - core);
 }
 

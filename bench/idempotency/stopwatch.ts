@@ -1,4 +1,4 @@
-/** How long something took, and where that went: work, a wait for a core that others have, or a wait for the disk. */
+/** How long something took, and how much of that was work, and a wait for a core that others had. The rest waited for the disk, mostly. */
 
 import { readFileSync } from "node:fs";
 

@@ -15,8 +15,8 @@ import { inWords, lines, verdict } from "./words.ts";
 export const PAUSE_MAX_MS = 5;
 /** The disk itself is tried after so many calls. More often, and what the calls find has just been written for them. */
 const PROBE_EVERY = 16;
-/** About half a ms of arithmetic. */
-const STEPS = 500_000;
+/** Of arithmetic: less than a ms, also before it is compiled. */
+const STEPS = 100_000;
 
 export interface Sweeping {
   readonly where: string;

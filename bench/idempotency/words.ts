@@ -1,6 +1,6 @@
 /** What the report says. */
 
-import { diskOf, type Judgement, pauseOf } from "./pauses.ts";
+import { restOf, type Judgement, pauseOf } from "./pauses.ts";
 import type { Taken } from "./stopwatch.ts";
 
 /** So many of those that were too long are told one by one. */
@@ -25,8 +25,10 @@ export function lines(name: string, judged: Judgement): readonly string[] {
 }
 
 function split(taken: Taken): string {
-  const disk = diskOf(taken);
+  const rest = restOf(taken);
   const parts =
-    disk === undefined ? "of what is not told" : `work ${(taken.own ?? 0).toFixed(1)}, disk ${disk.toFixed(1)}`;
+    rest === undefined
+      ? "of what is not told"
+      : `work ${(taken.own ?? 0).toFixed(1)}, disk and other waits ${rest.toFixed(1)}`;
   return `      ${pauseOf(taken).toFixed(1)} ms: ${parts}; and ${taken.core.toFixed(1)} for a core`;
 }

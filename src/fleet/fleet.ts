@@ -17,6 +17,7 @@ import {
   type FleetCall,
   type ScriptArguments,
   touchedChannel,
+  type Wake,
 } from "./script.ts";
 import { FleetSpace } from "./space.ts";
 
@@ -177,11 +178,14 @@ export class Fleet implements FleetPort {
   }
 
   #heard(text: string): void {
+    let wake: Wake;
     try {
-      const wake = decodeWake(text);
-      this.#spaces.get(wake.process)?.heard(wake);
-    } catch (error) {
-      this.#options.onError(error, { where: "push" });
+      wake = decodeWake(text);
+    } catch {
+      // It is not shown either. What it was to tell is found out by a poll.
+      this.#options.onError(new FleetError("broken", "a push that cannot be read"), { where: "push" });
+      return;
     }
+    this.#spaces.get(wake.process)?.heard(wake);
   }
 }

@@ -25,12 +25,12 @@ export class AcquireEntry implements Delivery {
     this.#submit = submit;
     this.#parts = parts;
     // Before it is known to be queued it may be a repeat of a claim that holds: then it is decided by the answer.
-    this.#callers = new Callers(() => {
-      if (this.#callers.size === 0 && this.#isQueued && !this.#isCancelled) this.#cancel();
+    this.#callers = new Callers(parts, () => {
+      if (this.#callers.size === 0 && this.hasWaited && !this.#isCancelled) this.#cancel();
     });
   }
 
-  get #isQueued(): boolean {
+  get hasWaited(): boolean {
     return this.#callers.hasWaited;
   }
 
@@ -44,12 +44,12 @@ export class AcquireEntry implements Delivery {
     return this.#isFresh;
   }
 
-  /** The caller waits for the answer; once it is known not to come at once, call `listen`. */
+  /** The caller waits for the answer. Where that does not come at once, call `listen`. */
   attach(caller: Caller, command: Acquire): void {
     const { from: to, request } = command;
     if (!isSameRequest(command, this.#command)) {
       const answer = { kind: "refused", to, request, code: "request_mismatch" } as const;
-      caller.resolve({ answer, hasWaited: false });
+      caller.resolve({ answer, hasWaited: false, turnsToKnow: 0 });
       return;
     }
     this.#callers.add(caller);
@@ -62,9 +62,9 @@ export class AcquireEntry implements Delivery {
   effect(effect: Told): boolean {
     switch (effect.kind) {
       case "queued":
-        this.#callers.hasWaited = true;
+        this.#callers.wait();
         if (this.#parts.isDraining()) this.drain();
-        else if (this.#callers.size === 0) this.#cancel();
+        else if (this.#callers.size === 0 && !this.#isCancelled) this.#cancel();
         return false;
       case "granted":
         return this.#granted(effect);
@@ -86,7 +86,7 @@ export class AcquireEntry implements Delivery {
   }
 
   drain(): void {
-    if (!this.#isQueued || this.#isCancelled) return;
+    if (!this.hasWaited || this.#isCancelled) return;
     this.#callers.answer({ kind: "draining" });
     this.#cancel();
   }
@@ -99,7 +99,7 @@ export class AcquireEntry implements Delivery {
   unavailable(): void {
     if (this.#callers.size === 0) return;
     this.#callers.answer({ kind: "unavailable" });
-    if (this.#isQueued && !this.#isCancelled) this.#cancel();
+    if (this.hasWaited && !this.#isCancelled) this.#cancel();
   }
 
   #granted(effect: Extract<Told, { kind: "granted" }>): boolean {

@@ -4,27 +4,24 @@ import type { Effect } from "../core/index.ts";
 import type { ProblemCode } from "../protocol/problems.ts";
 import type { Answer } from "./calls.ts";
 import { retryAfter } from "./idempotency-wire.ts";
-import { json, problem, type ProblemExtras } from "./problem.ts";
+import { problem, type ProblemExtras } from "./problem.ts";
 import { DETAILS, type Wire } from "./wire.ts";
 
 type Of<Kind extends Effect["kind"]> = Extract<Effect, { kind: Kind }>;
 
-export function acquired(effect: Of<"granted">, key: string, wire: Wire): Response {
+export function acquired(effect: Of<"granted">, key: string, wire: Wire): object {
   const { token, fence, mode, reentrant, depth, ttlMs, expiresAt } = effect;
-  return json({ status: "acquired", key, token, fence, mode, reentrant, depth, ...leaseOf(ttlMs, expiresAt, wire) });
+  return { status: "acquired", key, token, fence, mode, reentrant, depth, ...leaseOf(ttlMs, expiresAt, wire) };
 }
 
-export function extended(effect: Of<"extended">, key: string, wire: Wire): Response {
+export function extended(effect: Of<"extended">, key: string, wire: Wire): object {
   const { token, fence, ttlMs, expiresAt } = effect;
-  return json({ status: "extended", key, token, fence, ...leaseOf(ttlMs, expiresAt, wire) });
+  return { status: "extended", key, token, fence, ...leaseOf(ttlMs, expiresAt, wire) };
 }
 
-export function released(effect: Of<"released">): Response {
-  const { depth, already } = effect;
-  return json({
-    ...(depth === 0 ? { status: "released" } : { status: "held", depth }),
-    ...(already ? { already } : undefined),
-  });
+export function released({ depth, already }: Of<"released">): object {
+  const status = depth === 0 ? { status: "released" } : { status: "held", depth };
+  return already ? { ...status, already } : status;
 }
 
 /** Whatever is not the answer that was hoped for. `key` as the caller named it. */
@@ -71,5 +68,5 @@ function lost(reason: string, about: ProblemExtras): Response {
 /** All null when a session is the lease. */
 function leaseOf(ttlMs: number | undefined, expiresAt: number | undefined, wire: Wire): object {
   if (ttlMs === undefined || expiresAt === undefined) return { ttl: null, expires_in: null, expires_at: null };
-  return { ttl: ttlMs, expires_in: wire.expiresIn(expiresAt), expires_at: wire.epochSeconds(expiresAt) };
+  return { ttl: ttlMs, ...wire.lease(expiresAt) };
 }

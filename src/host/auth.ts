@@ -1,6 +1,7 @@
 /** Who calls, and what they may do. */
 
 import { BEARER_SUBPROTOCOL_PREFIX } from "../protocol/limits.ts";
+import type { Asked } from "./asked.ts";
 import type { ApiKey, Permission } from "./settings.ts";
 
 export interface Credential {
@@ -31,11 +32,11 @@ export class Keyring {
   }
 
   /** An `Authorization` header goes before a subprotocol: a proxy can set it, a page cannot. */
-  shownBy(request: Request): Shown {
+  shownBy({ headers }: Pick<Asked, "headers">): Shown {
     if (this.isEmpty) return TRUSTED;
-    const header = bearerOf(request.headers.get("authorization"));
+    const header = bearerOf(headers.get("authorization"));
     if (header !== undefined) return this.judge(header);
-    return this.judge(bearerOfSubprotocol(request.headers.get("sec-websocket-protocol")));
+    return this.judge(bearerOfSubprotocol(headers.get("sec-websocket-protocol")));
   }
 
   judge(secret: string | undefined): Shown {

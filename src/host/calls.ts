@@ -6,10 +6,13 @@
 import type { Acquire, Begin, Command } from "../core/index.ts";
 import type { ClaimRecord } from "../core/record.ts";
 import { AcquireEntry } from "./acquire-entry.ts";
+import { Addressed } from "./addressed.ts";
+import type { Asked } from "./asked.ts";
 import { BeginEntry } from "./begin-entry.ts";
 import type { Caller } from "./callers.ts";
 import { Orphans } from "./orphans.ts";
 import type { HostParts } from "./parts.ts";
+import { turnsOver } from "./turns.ts";
 import type { Told } from "./wire.ts";
 
 /** What a call comes to: an effect, or a reason why there is none. `gone`: the caller hung up. */
@@ -19,6 +22,8 @@ export interface WaitAnswer {
   readonly answer: Answer;
   /** Whether the caller had to wait for it. */
   readonly hasWaited: boolean;
+  /** After so many turns of the event loop it is known whether the caller had hung up before this. */
+  readonly turnsToKnow: number;
 }
 
 type Waited = Acquire | Begin;
@@ -39,6 +44,8 @@ export interface Entry {
 export interface Delivery extends Entry {
   /** Whether this very command was granted, not one that it repeats. */
   readonly isFresh: boolean;
+  /** Whether it is known that the answer does not come at once. */
+  readonly hasWaited: boolean;
   /** Notices from now on when the caller hangs up, if it still waits. */
   listen(caller: Caller): void;
   /** One more answer was lost. True when none can have arrived: then what was granted has been given back. */
@@ -50,14 +57,22 @@ const DELIVERIES_MAX = 1024;
 
 export class Calls {
   readonly #submit: (command: Command) => void;
+  readonly #isPrompt: () => boolean;
   readonly #parts: HostParts;
-  readonly #entries: Map<string, Entry[]> = new Map();
+  readonly #entries: Addressed<Entry[]> = new Addressed();
   /** The latest grants by address. A repeat of the request makes the fate of the first answer irrelevant. */
-  readonly #deliveries: Map<string, Delivery> = new Map();
+  readonly #deliveries: Addressed<Delivery> = new Addressed();
+  /** The same in a ring. */
+  readonly #remembered: { readonly from: string; readonly request: string; readonly entry: Delivery }[] = [];
+  #nextSlot = 0;
+  /** Set while what is told grants a key to somebody who waited for it: so many turns of the event loop later that one is answered. */
+  #turnsBehind: number | undefined;
   readonly #orphans: Orphans;
 
-  constructor(submit: (command: Command) => void, parts: HostParts) {
+  /** `isPrompt`: as in LockPort. */
+  constructor(submit: (command: Command) => void, isPrompt: () => boolean, parts: HostParts) {
     this.#submit = submit;
+    this.#isPrompt = isPrompt;
     this.#parts = parts;
     this.#orphans = new Orphans(submit, parts);
   }
@@ -72,24 +87,26 @@ export class Calls {
 
   /** For commands with one answer, which comes at once or with the next commit. */
   ask(command: Exclude<Command, { kind: Waited["kind"] | Unanswered }>): Promise<Answer> {
+    const behindGrants = (tell: () => void): void => this.#behindGrants(tell);
     return new Promise((resolve) => {
       const entry: Entry = {
         effect(effect) {
-          resolve(effect);
+          if (effect.kind === "released") behindGrants(() => resolve(effect));
+          else resolve(effect);
           return true;
         },
         drain() {},
         stopped: () => resolve({ kind: "unavailable" }),
         unavailable: () => resolve({ kind: "unavailable" }),
       };
-      this.#enter(addressOf(command.from, command.request), entry);
+      this.#enter(command, entry);
       this.#submit(command);
     });
   }
 
   /** Waits until the claim is granted or over. Calls with the same request are one claim and get the same answer. */
-  acquire(command: Acquire, signal: AbortSignal): Promise<WaitAnswer> {
-    return this.#wait(command, signal, (caller, last) => {
+  acquire(command: Acquire, request: Pick<Asked, "signal">): Promise<WaitAnswer> {
+    return this.#wait(command, request, (caller, last) => {
       const isShared = last instanceof AcquireEntry && !last.isCancelled;
       const entry = isShared ? last : new AcquireEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
@@ -98,8 +115,8 @@ export class Calls {
   }
 
   /** Waits until an attempt starts, there is a result, or the wait is over; repeats as in `acquire`. */
-  begin(command: Begin, signal: AbortSignal): Promise<WaitAnswer> {
-    return this.#wait(command, signal, (caller, last) => {
+  begin(command: Begin, request: Pick<Asked, "signal">): Promise<WaitAnswer> {
+    return this.#wait(command, request, (caller, last) => {
       const isShared = last instanceof BeginEntry && !last.isCancelled;
       const entry = isShared ? last : new BeginEntry(command, this.#submit, this.#parts);
       entry.attach(caller, command);
@@ -108,30 +125,31 @@ export class Calls {
   }
 
   effect(effect: Told): void {
-    const address = addressOf(effect.to, effect.request);
-    const entries = this.#entries.get(address);
+    const { to: from, request } = effect;
+    const entries = this.#entries.get(from, request);
     const entry = entries?.[0];
     // Ends of locks that callers hold are told to nobody: they learn it when they show the token.
     if (entries === undefined || entry === undefined || !entry.effect(effect)) return;
-    entries.shift();
-    if (entries.length === 0) this.#entries.delete(address);
-    if ((entry instanceof AcquireEntry || entry instanceof BeginEntry) && entry.isFresh) this.#remember(address, entry);
+    if (entries.length === 1) this.#entries.delete(from, request);
+    else entries.shift();
+    if (!(entry instanceof AcquireEntry || entry instanceof BeginEntry) || !entry.isFresh) return;
+    this.#remember(from, request, entry);
+    if (entry.hasWaited) this.#grantedToWaiter();
   }
 
   /** What was submitted for this address has no answer, and may have none for long. */
   unavailable(from: string, request: string): void {
-    for (const entry of this.#entries.get(addressOf(from, request)) ?? []) entry.unavailable();
+    for (const entry of this.#entries.get(from, request) ?? []) entry.unavailable();
   }
 
   /** The space was loaded with these claims. */
   restored(claims: readonly ClaimRecord[]): void {
-    this.#orphans.restored(claims, addressOf);
+    this.#orphans.restored(claims);
   }
 
   /** The answer to the acquire or begin at this address could not be sent. */
   undelivered(from: string, request: string): void {
-    const address = addressOf(from, request);
-    if (this.#deliveries.get(address)?.undelivered() === true) this.#deliveries.delete(address);
+    if (this.#deliveries.get(from, request)?.undelivered() === true) this.#deliveries.delete(from, request);
   }
 
   drain(): void {
@@ -147,41 +165,56 @@ export class Calls {
   /** `enter` gives the entry that takes the caller: the latest one at its address, or a new one for the command. */
   #wait(
     command: Waited,
-    signal: AbortSignal,
+    request: Pick<Asked, "signal">,
     enter: (caller: Caller, last: Entry | undefined) => Delivery,
   ): Promise<WaitAnswer> {
     return new Promise((resolve) => {
-      const caller: Caller = { signal, resolve, since: this.#parts.clock.now() };
-      const address = addressOf(command.from, command.request);
-      this.#deliveries.delete(address);
-      this.#orphans.cameBack(address);
-      const last = this.#entries.get(address)?.at(-1);
+      const caller: Caller = { request, resolve, since: this.#parts.clock.now() };
+      const { from, request: name } = command;
+      this.#deliveries.delete(from, name);
+      this.#orphans.cameBack(from, name);
+      const last = this.#entries.get(from, name)?.at(-1);
       const entry = enter(caller, last);
       if (entry !== last) {
-        this.#enter(address, entry);
+        this.#enter(command, entry);
         this.#submit(command);
       }
-      entry.listen(caller);
+      // What comes within this turn of the event loop is not waited for.
+      if (!this.#isPrompt()) entry.listen(caller);
     });
   }
 
-  #enter(address: string, entry: Entry): void {
-    const entries = this.#entries.get(address);
-    if (entries === undefined) this.#entries.set(address, [entry]);
+  /** What is told together with this, and is nobody's turn, is answered after it. */
+  #grantedToWaiter(): void {
+    this.#turnsBehind = this.#parts.turnsToKnow();
+    queueMicrotask(() => queueMicrotask(() => (this.#turnsBehind = undefined)));
+  }
+
+  /**
+   * A releaser is answered behind whoever holds the key by its release: that one waits for it, and to answer the other first would
+   * take as long as all the rest of a hand-off.
+   */
+  #behindGrants(tell: () => void): void {
+    queueMicrotask(() => {
+      if (this.#turnsBehind === undefined || this.#turnsBehind === 0) tell();
+      else turnsOver(this.#turnsBehind).then(tell, tell);
+    });
+  }
+
+  #enter({ from, request }: { readonly from: string; readonly request: string }, entry: Entry): void {
+    const entries = this.#entries.get(from, request);
+    if (entries === undefined) this.#entries.set(from, request, [entry]);
     else entries.push(entry);
   }
 
-  #remember(address: string, entry: Delivery): void {
-    this.#deliveries.set(address, entry);
-    if (this.#deliveries.size <= DELIVERIES_MAX) return;
-    for (const oldest of this.#deliveries.keys()) {
-      this.#deliveries.delete(oldest);
-      return;
+  #remember(from: string, request: string, entry: Delivery): void {
+    this.#deliveries.set(from, request, entry);
+    // Not the first of the table: to find that one takes longer the more were deleted before it.
+    const oldest = this.#remembered[this.#nextSlot];
+    if (oldest !== undefined && this.#deliveries.get(oldest.from, oldest.request) === oldest.entry) {
+      this.#deliveries.delete(oldest.from, oldest.request);
     }
+    this.#remembered[this.#nextSlot] = { from, request, entry };
+    this.#nextSlot = (this.#nextSlot + 1) % DELIVERIES_MAX;
   }
-}
-
-/** Scopes contain no space, so two addresses are never the same text. */
-function addressOf(from: string, request: string): string {
-  return `${from} ${request}`;
 }

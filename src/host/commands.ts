@@ -70,6 +70,8 @@ function acquireOf(frame: AcquireFrame, from: string, keys: KeyNames, mint: Mint
   };
 }
 
+type AskedFields = Pick<Acquire, "mode" | "limit" | "token" | "nest" | "steal" | "meta" | "message">;
+
 /** What an acquire says in the same words on every way in. Absent stays absent: a repeat is compared field by field. */
 export function acquireFields(asked: {
   readonly mode?: Acquire["mode"] | undefined;
@@ -79,16 +81,15 @@ export function acquireFields(asked: {
   readonly steal?: boolean | undefined;
   readonly meta?: unknown;
   readonly message?: string | undefined;
-}): Pick<Acquire, "mode" | "limit" | "token" | "nest" | "steal" | "meta" | "message"> {
-  return {
-    mode: asked.mode ?? "exclusive",
-    ...(asked.limit === undefined ? undefined : { limit: asked.limit }),
-    ...(asked.token === undefined ? undefined : { token: asked.token }),
-    ...(asked.nest === undefined ? undefined : { nest: asked.nest }),
-    ...(asked.steal === undefined ? undefined : { steal: asked.steal }),
-    ...(asked.meta === undefined ? undefined : { meta: JSON.stringify(asked.meta) }),
-    ...messageOf(asked),
-  };
+}): AskedFields {
+  const fields: { -readonly [Field in keyof AskedFields]: AskedFields[Field] } = { mode: asked.mode ?? "exclusive" };
+  if (asked.limit !== undefined) fields.limit = asked.limit;
+  if (asked.token !== undefined) fields.token = asked.token;
+  if (asked.nest !== undefined) fields.nest = asked.nest;
+  if (asked.steal !== undefined) fields.steal = asked.steal;
+  if (asked.meta !== undefined) fields.meta = JSON.stringify(asked.meta);
+  if (asked.message !== undefined) fields.message = asked.message;
+  return fields;
 }
 
 export function messageOf(asked: { readonly message?: string | undefined }): { message?: string } | undefined {

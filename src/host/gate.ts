@@ -1,5 +1,6 @@
 /** What keeps a request from being served at all: its Host, its Origin, its credential, its rate, its space. */
 
+import type { Asked } from "./asked.ts";
 import type { Credential, Shown } from "./auth.ts";
 import { draining } from "./answers.ts";
 import { isLoopback, isOriginAllowed } from "./origin.ts";
@@ -10,7 +11,7 @@ import { readSpace } from "./request.ts";
 
 /** A request that may be served. */
 export interface Call {
-  readonly request: Request;
+  readonly request: Asked;
   readonly credential: Credential;
   readonly space: string;
 }
@@ -24,7 +25,7 @@ export class Gate {
   }
 
   /** `credential`: who calls, where that is known without a key. */
-  enter(request: Request, credential: Credential | Response = this.authenticate(request)): Call | Response {
+  enter(request: Asked, credential: Credential | Response = this.authenticate(request)): Call | Response {
     if (credential instanceof Response) return credential;
     const { clock, settings } = this.#parts;
     if (this.#parts.isDraining()) return draining();
@@ -39,22 +40,26 @@ export class Gate {
     return space instanceof Response ? space : { request, credential, space };
   }
 
-  authenticate(request: Request): Credential | Response {
+  authenticate(request: Asked): Credential | Response {
     const shown = this.#parts.keyring.shownBy(request);
     return isCredential(shown) ? shown : unauthenticated();
   }
 }
 
 /** Checked before anything happens, also on upgrades: browsers send more than a page is allowed to read. */
-export function refusePage(
-  request: Request,
+export function refusePage(request: Asked, parts: Pick<HostParts, "settings" | "keyring">): Response | undefined {
+  const refusal = refuseHost(request, parts);
+  if (refusal !== undefined || isOriginAllowed(request, parts.settings.origins)) return refusal;
+  return problem("forbidden", "this origin is not allowed");
+}
+
+/** All that `refusePage` checks of a request that comes from no page. */
+export function refuseHost(
+  request: Asked,
   { settings, keyring }: Pick<HostParts, "settings" | "keyring">,
 ): Response | undefined {
-  if (keyring.isEmpty && settings.loopbackHostsOnly && !isLoopback(request)) {
-    return problem("forbidden", "without API keys only loopback names are served");
-  }
-  if (isOriginAllowed(request, settings.origins)) return undefined;
-  return problem("forbidden", "this origin is not allowed");
+  if (!keyring.isEmpty || !settings.loopbackHostsOnly || isLoopback(request)) return undefined;
+  return problem("forbidden", "without API keys only loopback names are served");
 }
 
 export function unauthenticated(): Response {

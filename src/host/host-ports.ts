@@ -16,9 +16,16 @@ export interface HostPorts {
   readonly pause?: Pause;
   /**
    * Calls back at the end of this turn of the event loop, when all that had arrived is read: whatever is to be stored by then
-   * shares one commit. Absent: each commits by itself, at once.
+   * shares one commit. Absent: each commits by itself, at once. Only for a store that commits without a promise.
    */
   readonly gather?: ((commit: () => void) => void) | undefined;
+  /** To ask a request for its signal costs as much as the call, and one asked for late tells nothing at once: only calls that wait do. */
+  readonly hasDearSignals?: boolean | undefined;
+  /**
+   * So many turns of the event loop after a hang-up has arrived a request's signal tells of it, at the latest. In the first of them all is
+   * read that had arrived, and it is the one that a gathered commit waits for. Default: 2. Where no signal tells of hang-ups: none.
+   */
+  readonly hangUpTurns?: number | undefined;
   readonly hibernation?: Hibernation;
   readonly share?: Share | undefined;
   /** Set where spaces are shared with other processes; `store` then only tells whether what is there is durable. */

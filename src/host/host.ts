@@ -2,15 +2,14 @@
 
 import type { MachineOptions } from "../core/index.ts";
 import { CLOSE, type CloseCode } from "../protocol/close.ts";
-import { SUBPROTOCOL } from "../protocol/limits.ts";
-import { isSpace } from "../protocol/names.ts";
-import { draining } from "./answers.ts";
-import { type Credential, Keyring, offeredProtocols, type Shown } from "./auth.ts";
+import { type Admission, admissionOf } from "./admission.ts";
+import { Arrivals } from "./arrivals.ts";
+import type { Asked } from "./asked.ts";
+import { type Credential, Keyring } from "./auth.ts";
 import { returnAfterMs } from "./comeback.ts";
 import { Confirmations } from "./confirmations.ts";
 import { Connection } from "./connection.ts";
 import { Departures } from "./departures.ts";
-import { refusePage } from "./gate.ts";
 import { type App, createApp } from "./http.ts";
 import type { GrantTold } from "./http-call.ts";
 import { gaugesOf } from "./gauges.ts";
@@ -22,9 +21,9 @@ import type { ConnectionMemory } from "./memory.ts";
 import { Metrics } from "./metrics.ts";
 import type { HostParts } from "./parts.ts";
 import { nativePause } from "./pauses.ts";
+import { PlainAnswer } from "./plain.ts";
 import type { Socket } from "./ports.ts";
-import { problem } from "./problem.ts";
-import { rawPath } from "./request.ts";
+import { RequestNames } from "./request-names.ts";
 import { completeSettings, type HostChoices } from "./settings.ts";
 import { Space } from "./space.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -34,14 +33,7 @@ import { FanOut } from "./watch/fan-out.ts";
 import { Streams } from "./watch/streams.ts";
 import { Wire } from "./wire.ts";
 
-/** An upgrade that may go on, and what its request showed; goes from `admit` to `opened`. */
-export interface Admission {
-  /** The subprotocol to echo; undefined: none. */
-  readonly protocol: string | undefined;
-  readonly shown: Shown;
-  /** The space that the URL named; a hello that names another one is refused. */
-  readonly space?: string | undefined;
-}
+export type { Admission };
 
 export interface OpenedOptions {
   /** Without one, for sockets within the process, a key may still be shown by the hello. */
@@ -60,6 +52,7 @@ export class Host {
   readonly #timers: Timers;
   readonly #sweeper: Sweeper;
   readonly #departures = new Departures();
+  readonly #arrivals: Arrivals;
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
   /** One for all: there may be ten thousand silent connections. */
@@ -67,7 +60,7 @@ export class Host {
     this.#connections.delete(socket.id);
   };
   /** What answers tell of, by their requests until they are made. */
-  readonly #grants: WeakMap<Request | Response, GrantTold> = new WeakMap();
+  readonly #grants: WeakMap<object, GrantTold> = new WeakMap();
   readonly #confirmations: Confirmations | undefined;
   /** A space of a memory-only store is empty when it is loaded again, but its numbers must go on. */
   #serialFloor = 0;
@@ -81,6 +74,7 @@ export class Host {
   constructor(ports: HostPorts, choices?: HostChoices) {
     const settings = completeSettings(choices);
     const { clock, mint, store, onError, hibernation, pause = nativePause } = ports;
+    this.#arrivals = new Arrivals(ports);
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
@@ -90,6 +84,7 @@ export class Host {
     this.#parts = {
       clock,
       mint,
+      requests: new RequestNames(mint),
       store,
       settings,
       timers: this.#timers,
@@ -102,6 +97,8 @@ export class Host {
       fanOut: new FanOut(pause, this.#departures, onError),
       streams: new Streams(pause),
       onError,
+      hasDearSignals: ports.hasDearSignals === true,
+      turnsToKnow: () => this.#arrivals.turnsToKnow(),
       hibernation,
       share: ports.share,
       isDraining: () => this.#isDraining,
@@ -121,20 +118,26 @@ export class Host {
 
   /** Serves a request that is no upgrade. `credential`: who calls, for requests from within the program. Never rejects. */
   async fetch(request: Request, credential?: Credential): Promise<Response> {
-    const response = await this.#app.fetch(request, credential);
-    const grant = this.#grants.get(request);
+    const answer = await (this.#app.direct(request, credential) ?? this.#app.fetch(request, credential));
+    const response = answer instanceof PlainAnswer ? answer.toResponse() : answer;
+    const grant = answer instanceof PlainAnswer ? answer.grant : this.#grants.get(request);
     if (grant !== undefined) this.#grants.set(response, grant);
     return response;
+  }
+
+  /** The same for the calls that programs make for each lock, without the web's types; undefined: it is none of them. */
+  direct(request: Asked): Promise<Response | PlainAnswer> | undefined {
+    return this.#app.direct(request);
   }
 
   /**
    * The answer to a request could not be sent, where the runtime can know. If it told of a grant, nobody knows the
    * token: the lock is given back.
    */
-  undelivered(response: Response): void {
-    const grant = this.#grants.get(response);
+  undelivered(answer: Response | PlainAnswer): void {
+    const grant = this.#grants.get(answer) ?? (answer instanceof PlainAnswer ? answer.grant : undefined);
     if (grant === undefined) return;
-    this.#grants.delete(response);
+    this.#grants.delete(answer);
     this.#turn(() => this.#takeBack(grant));
   }
 
@@ -154,14 +157,7 @@ export class Host {
    * HTTP status.
    */
   admit(request: Request): Admission | Response {
-    const refusal = this.#refuseUpgrade(request);
-    if (refusal !== undefined) return refusal;
-    const offered = offeredProtocols(request.headers.get("sec-websocket-protocol"));
-    const protocol = offered.includes(SUBPROTOCOL) ? SUBPROTOCOL : undefined;
-    const space = new URL(request.url).searchParams.get("space") ?? "";
-    if (space !== "" && !isSpace(space))
-      return problem("bad_space", "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -");
-    return { protocol, shown: this.#parts.keyring.shownBy(request), ...(space !== "" && { space }) };
+    return admissionOf(request, this.#parts);
   }
 
   opened(socket: Socket, { admission, liveness = true }: OpenedOptions = {}): void {
@@ -255,13 +251,6 @@ export class Host {
     await this.#ports.store.close();
   }
 
-  #refuseUpgrade(request: Request): Response | undefined {
-    const refusal = refusePage(request, this.#parts);
-    if (refusal !== undefined) return refusal;
-    if (rawPath(request) !== "/v1/session") return problem("not_found", "there is no WebSocket at this path");
-    return this.#isDraining ? draining() : undefined;
-  }
-
   #takeBack({ space, from, request }: GrantTold): void {
     if (!this.#isClosed) this.#boards.get(space)?.calls.undelivered(from, request);
   }
@@ -293,7 +282,7 @@ export class Host {
       options,
       serialFloor: store.durable ? 0 : this.#serialFloor,
       forgetEveryMs: this.#ports.hibernation?.forgetEveryMs,
-      gather: gather && ((commit) => gather(() => this.#turn(commit))),
+      gather: gather && ((commit) => gather(() => this.#arrivals.allRead(() => this.#turn(commit)))),
       onError: (error, about) => {
         // A record that cannot be read stops nothing, and must not go unseen.
         if (about.where === "find") this.#parts.metrics.count("latchkey_store_failures_total");

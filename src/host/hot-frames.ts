@@ -64,9 +64,9 @@ function hotAcquire(value: object, id: string, key: string): ClientFrame | undef
   return frame;
 }
 
-type Mode = "exclusive" | "shared";
+export type Mode = "exclusive" | "shared";
 
-function isShortText(value: unknown, charsMax: number): value is string {
+export function isShortText(value: unknown, charsMax: number): value is string {
   return typeof value === "string" && value !== "" && value.length <= charsMax;
 }
 
@@ -75,6 +75,6 @@ function isShortKey(value: unknown): value is string {
   return typeof value === "string" && value.length * 3 <= KEY_BYTES_MAX;
 }
 
-function isWhole(value: unknown, min: number, max: number): value is number {
+export function isWhole(value: unknown, min: number, max: number): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max;
 }

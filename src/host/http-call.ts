@@ -2,11 +2,14 @@
 
 import type { Hono } from "hono";
 import { failed } from "./answers.ts";
+import type { Asked } from "./asked.ts";
 import type { Credential } from "./auth.ts";
+import type { Answer } from "./calls.ts";
 import type { Call } from "./gate.ts";
 import type { HostParts } from "./parts.ts";
 import { problem } from "./problem.ts";
 import { CALLER_MARK, type Switchboard } from "./switchboard.ts";
+import { turnsOver } from "./turns.ts";
 
 export interface CallVariables {
   Variables: { call: Call };
@@ -25,57 +28,45 @@ export interface GrantTold {
 
 export interface Grants {
   /** What the answer to this request grants. */
-  note(request: Request, grant: GrantTold): void;
+  note(request: Asked, grant: GrantTold): void;
   /** The answer cannot be sent. */
   takeBack(grant: GrantTold): void;
 }
 
-const TURNS_TO_READ = 2;
-
 /** The board is asked for at the moment of use: one that nobody listens to may have been unloaded meanwhile. */
-export async function onBoard<T>(
+export function onBoard<T>(
   call: Call,
   parts: HostParts,
   ask: (board: Switchboard) => Promise<T>,
-): Promise<T | Response> {
+): Promise<T> | Response {
   if (parts.isDraining()) return failed({ kind: "draining" });
   const board = parts.board(call.space);
   return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
 }
 
-/** Notes what the answer grants. False: whoever waited for it is gone, and it was taken back. */
-export async function isStillThere(
-  call: Call,
-  parts: HostParts,
-  grants: Grants,
-  granted: Omit<GrantTold, "space">,
-): Promise<boolean> {
-  const grant = { space: call.space, ...granted };
-  // Where calls outlive their callers no signal tells of a hang-up, and no timer may run: there grants are confirmed.
-  if (granted.hasWaited && parts.hibernation === undefined && (await hasHungUp(call.request.signal))) {
-    grants.takeBack(grant);
-    return false;
-  }
-  grants.note(call.request, grant);
-  return true;
+/** Whether it is known before anything is asked that nobody waits for the answer. */
+export function isGone({ request }: Call, parts: HostParts): boolean {
+  return !parts.hasDearSignals && request.signal.aborted;
 }
 
-/**
- * What let the key go and what tells of the hang-up may have arrived together, and been read in the other order. So whoever
- * has waited is looked at once more after the runtime has read everything that was there: in one turn of its loop it reads,
- * and at the end of that turn, or in the next, it tells of what has closed. A timer would wait for a ms.
- */
-async function hasHungUp(signal: AbortSignal): Promise<boolean> {
-  for (let turn = 0; turn < TURNS_TO_READ && !signal.aborted; turn++) {
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-  return signal.aborted;
+/** False: whoever waited for what is granted is gone, and it was taken back. No promise where that is known at once. */
+export function isStillThere(
+  { request, space }: Call,
+  turnsToKnow: number,
+  granted: Omit<GrantTold, "space">,
+  grants: Grants,
+): boolean | Promise<boolean> {
+  if (!granted.hasWaited) return true;
+  const { signal } = request;
+  const isThere = (): boolean => {
+    if (signal.aborted) grants.takeBack({ space, ...granted });
+    return !signal.aborted;
+  };
+  return turnsToKnow === 0 ? isThere() : turnsOver(turnsToKnow, () => signal.aborted).then(isThere);
 }
 
 export function asking(call: Call, parts: HostParts): { from: string; request: string } {
-  return { from: scopeOf(call), request: `ask:${parts.mint.token()}` };
+  return { from: scopeOf(call), request: `ask:${parts.requests.next()}` };
 }
 
 /** Request ids of callers are unique within their credential. */
@@ -85,4 +76,9 @@ export function scopeOf(call: Call): string {
 
 export function forbidden(permission: string): Response {
   return problem("forbidden", `this API key has not the permission to ${permission}`);
+}
+
+export function askStatus(call: Call, parts: HostParts, key: string): Promise<Answer> | Response {
+  const command = { kind: "status", ...asking(call, parts), key: parts.keys.inward(key) } as const;
+  return onBoard(call, parts, (board) => board.calls.ask(command));
 }

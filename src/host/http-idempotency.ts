@@ -6,10 +6,11 @@ import { isContentType } from "../protocol/idempotency-fields.ts";
 import { ATTEMPT_HEADER, ATTEMPT_NUMBER_HEADER, REPLAYED_HEADER } from "../protocol/headers.ts";
 import { RESULT_BODY_BYTES_MAX, RESULT_BYTES_MAX, TOKEN_CHARS_MAX } from "../protocol/limits.ts";
 import { failed } from "./answers.ts";
+import type { Asked } from "./asked.ts";
 import { isPermitted } from "./auth.ts";
 import type { Answer } from "./calls.ts";
 import type { Call } from "./gate.ts";
-import { asking, forbidden, type Grants, isStillThere, onBoard, type Router, scopeOf } from "./http-call.ts";
+import { asking, forbidden, type Grants, isGone, isStillThere, onBoard, type Router, scopeOf } from "./http-call.ts";
 import { beginFields, CONTENT_TYPE_DEFAULT, RESULT_TOO_LARGE } from "./idempotency-commands.ts";
 import type { HostParts } from "./parts.ts";
 import { json, problem } from "./problem.ts";
@@ -34,17 +35,18 @@ async function begin(call: Call, parts: HostParts, grants: Grants): Promise<Resp
   if (body instanceof Response) return body;
   const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
-  const address = { from: scopeOf(call), request: `begin:${id ?? parts.mint.token()}` };
+  const address = { from: scopeOf(call), request: `begin:${id ?? parts.requests.next()}` };
   const fields = beginFields(body, parts);
   const command: Begin = { kind: "begin", ...address, session: false, key: parts.keys.inward(key), ...fields };
-  const { signal } = call.request;
-  if (signal.aborted) return failed({ kind: "gone" });
-  const answered = await onBoard(call, parts, (board) => board.calls.begin(command, signal));
+  if (isGone(call, parts)) return failed({ kind: "gone" });
+  const answered = await onBoard(call, parts, (board) => board.calls.begin(command, call.request));
   if (answered instanceof Response) return answered;
-  const { answer, hasWaited } = answered;
+  const { answer, hasWaited, turnsToKnow } = answered;
   if (answer.kind === "replay") return replayed(answer);
   if (answer.kind !== "started") return failed(answer, key);
-  if (!(await isStillThere(call, parts, grants, { ...address, hasWaited }))) return failed({ kind: "gone" });
+  const isThere = await isStillThere(call, turnsToKnow, { ...address, hasWaited }, grants);
+  if (!isThere) return failed({ kind: "gone" });
+  grants.note(call.request, { space: call.space, ...address, hasWaited });
   const { attempt, number } = answer;
   return json({ status: "started", key, attempt, number, ...leaseOf(answer, parts.wire) }, 201);
 }
@@ -82,7 +84,7 @@ interface Shown {
   readonly contentType: string;
 }
 
-async function readRaw(request: Request): Promise<Shown | Response> {
+async function readRaw(request: Asked): Promise<Shown | Response> {
   const attempt = readAttempt(request);
   if (attempt instanceof Response) return attempt;
   const contentType = request.headers.get("content-type") ?? "application/octet-stream";
@@ -91,8 +93,8 @@ async function readRaw(request: Request): Promise<Shown | Response> {
   return result instanceof Response ? result : { attempt, result, contentType };
 }
 
-async function readJson(request: Request): Promise<Shown | Response> {
-  const body = await readBody(request, CompleteBody, RESULT_BODY_BYTES_MAX);
+async function readJson(request: Asked): Promise<Shown | Response> {
+  const body = await readBody(request, CompleteBody, { bytesMax: RESULT_BODY_BYTES_MAX });
   if (body instanceof Response) return body;
   const { attempt } = body;
   const result = new TextEncoder().encode(JSON.stringify(body.result));
@@ -159,20 +161,20 @@ async function forget(call: Call, parts: HostParts): Promise<Response> {
   return answer.kind === "forgotten" ? json({ status: "forgotten", existed: answer.existed }) : failed(answer, key);
 }
 
-function readAttempt(request: Request): string | Response {
+function readAttempt(request: Asked): string | Response {
   const attempt = request.headers.get(ATTEMPT_HEADER) ?? "";
   if (attempt !== "" && attempt.length <= TOKEN_CHARS_MAX) return attempt;
   return problem("bad_request", `Latchkey-Attempt must be 1 to ${TOKEN_CHARS_MAX} characters`);
 }
 
-type Unaddressed<Asked> = Asked extends unknown ? Omit<Asked, "from" | "request" | "key" | "found"> : never;
+type Unaddressed<Command> = Command extends unknown ? Omit<Command, "from" | "request" | "key" | "found"> : never;
 
 function ask(
   call: Call,
   parts: HostParts,
   key: string,
   asked: Unaddressed<Exclude<RecordCommand, Begin>>,
-): Promise<Answer | Response> {
+): Promise<Answer> | Response {
   const command = { ...asked, ...asking(call, parts), key: parts.keys.inward(key) };
   return onBoard(call, parts, (board) => board.calls.ask(command));
 }

@@ -4,15 +4,18 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { ATTEMPT_HEADER, ATTEMPT_NUMBER_HEADER, REPLAYED_HEADER } from "../protocol/headers.ts";
 import { draining } from "./answers.ts";
+import type { Asked } from "./asked.ts";
 import type { Credential } from "./auth.ts";
-import { Gate, refusePage } from "./gate.ts";
+import { Gate, refuseHost, refusePage } from "./gate.ts";
 import type { CallVariables, Grants, Router } from "./http-call.ts";
 import { addEventRoutes } from "./http-events.ts";
 import { addIdempotencyRoutes } from "./http-idempotency.ts";
-import { addLatchRoutes, directCall } from "./http-latch.ts";
+import { addLatchRoutes } from "./http-latch.ts";
+import { lockCall } from "./http-lock.ts";
 import type { Gauges } from "./metrics.ts";
 import { openApi } from "./openapi.ts";
 import type { HostParts } from "./parts.ts";
+import type { PlainAnswer } from "./plain.ts";
 import { json, problem } from "./problem.ts";
 import { rawPath } from "./request.ts";
 
@@ -48,27 +51,36 @@ const METHODS: Readonly<Record<string, string>> = {
 export interface App {
   /** `credential`: who calls, where that is known without a key. Never rejects. */
   fetch(request: Request, credential?: Credential): Promise<Response>;
+  /** The same for the calls that programs make for each lock, without the web's types; undefined: it is none of them. */
+  direct(request: Asked, credential?: Credential): Promise<Response | PlainAnswer> | undefined;
 }
 
 export function createApp(parts: HostParts, options: HttpOptions): App {
   const gate = new Gate(parts);
   const router = createRouter(parts, options, gate);
-  const answer = async (request: Request, credential: Credential | undefined): Promise<Response> => {
+  const counted = async <Answer extends Response | PlainAnswer>(
+    answer: () => Promise<Answer> | Answer,
+  ): Promise<Answer | Response> => {
+    let answered: Answer | Response;
     try {
-      const direct = directCall(request);
-      if (direct === undefined) return await router.fetch(request, credential === undefined ? {} : { credential });
-      const call = refusePage(request, parts) ?? gate.enter(request, credential);
-      return call instanceof Response ? call : await direct(call, parts, options.grants);
+      answered = await answer();
     } catch (error) {
       parts.onError(error, { where: "http" });
-      return internal();
+      answered = internal();
     }
+    parts.metrics.count("latchkey_http_responses_total", answered.status);
+    return answered;
   };
   return {
-    async fetch(request, credential) {
-      const response = await answer(request, credential);
-      parts.metrics.count("latchkey_http_responses_total", response.status);
-      return response;
+    fetch: (request, credential) =>
+      counted(() => router.fetch(request, credential === undefined ? {} : { credential })),
+    direct(request, credential) {
+      const found = lockCall(request);
+      if (found === undefined) return undefined;
+      return counted(() => {
+        const call = refuseHost(request, parts) ?? gate.enter(request, credential);
+        return call instanceof Response ? call : found.serve(call, found.segment, parts, options.grants);
+      });
     },
   };
 }

@@ -9,6 +9,8 @@ import type { Image } from "../core/record.ts";
 export interface LockPort {
   /** Takes the command and returns; what it brings about is told to the receiver, now or later. Never throws for what a client did. */
   submit(command: Command): void;
+  /** Whether what was submitted is answered, or told that it waits, within this turn of the event loop. Absent: it may take longer. */
+  readonly isPrompt?: boolean;
   /** Resolves when nothing that was submitted is under way any more. */
   settled(): Promise<void>;
   /**

@@ -5,6 +5,7 @@
 
 import type { Command } from "../core/index.ts";
 import type { ClaimRecord } from "../core/record.ts";
+import { Addressed } from "./addressed.ts";
 import type { HostParts } from "./parts.ts";
 import type { Timed } from "./timers.ts";
 
@@ -19,7 +20,7 @@ export class Orphans implements Timed {
   readonly order: number;
   readonly #submit: (command: Command) => void;
   readonly #parts: HostParts;
-  readonly #left: Map<string, Address> = new Map();
+  readonly #left: Addressed<Address> = new Addressed();
 
   constructor(submit: (command: Command) => void, parts: HostParts) {
     this.#submit = submit;
@@ -28,19 +29,19 @@ export class Orphans implements Timed {
   }
 
   /** The claims that a space was loaded with. */
-  restored(claims: readonly ClaimRecord[], keyOf: (from: string, request: string) => string): void {
+  restored(claims: readonly ClaimRecord[]): void {
     const { hibernation, clock, timers } = this.#parts;
     if (hibernation === undefined) return;
     for (const { asked, state } of claims) {
       if (state !== "waiting" || asked.session) continue;
-      this.#left.set(keyOf(asked.from, asked.request), { from: asked.from, request: asked.request });
+      this.#left.set(asked.from, asked.request, { from: asked.from, request: asked.request });
     }
     if (this.#left.size > 0) timers.set(this, clock.now() + hibernation.returnMs);
   }
 
   /** Its caller is here. */
-  cameBack(key: string): void {
-    this.#left.delete(key);
+  cameBack(from: string, request: string): void {
+    this.#left.delete(from, request);
   }
 
   due(): void {

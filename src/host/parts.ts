@@ -6,6 +6,7 @@ import type { KeyNames } from "./keys.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Pause } from "./pauses.ts";
 import type { Clock, Hibernation, Mint, Share, Store } from "./ports.ts";
+import type { RequestNames } from "./request-names.ts";
 import type { HostSettings } from "./settings.ts";
 import type { Switchboard } from "./switchboard.ts";
 import type { Timers } from "./timers.ts";
@@ -16,6 +17,7 @@ import type { Wire } from "./wire.ts";
 export interface HostParts {
   readonly clock: Clock;
   readonly mint: Mint;
+  readonly requests: RequestNames;
   readonly store: Pick<Store, "durable" | "epoch">;
   readonly settings: HostSettings;
   readonly timers: Timers;
@@ -28,6 +30,10 @@ export interface HostParts {
   readonly fanOut: FanOut;
   readonly streams: Streams;
   readonly onError: OnError;
+  /** As in HostPorts. */
+  readonly hasDearSignals: boolean;
+  /** As in `Arrivals`. */
+  turnsToKnow(): number;
   readonly hibernation: Hibernation | undefined;
   readonly share: Share | undefined;
   /** Whether the host takes no new work any more. */

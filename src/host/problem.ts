@@ -1,6 +1,7 @@
 /** Errors as HTTP answers them: RFC 9457, application/problem+json. */
 
 import { type Problem, type ProblemCode, PROBLEMS, problemType } from "../protocol/problems.ts";
+import { PLAIN_HEADERS } from "./plain.ts";
 
 export type ProblemExtras = Partial<Pick<Problem, "retry_after_ms" | "key" | "reason" | "limit" | "holder">>;
 
@@ -38,8 +39,5 @@ export function problem(
 }
 
 export function json(body: object, status: number = 200): Response {
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { "content-type": "application/json", "cache-control": "no-store" },
-  });
+  return new Response(JSON.stringify(body), { status, headers: PLAIN_HEADERS });
 }

@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { BODY_BYTES_MAX, KEY_BYTES_MAX, REQUEST_CHARS_MAX } from "../protocol/limits.ts";
 import { isKey, isSpace, SPACE_DEFAULT } from "../protocol/names.ts";
+import type { Asked } from "./asked.ts";
 import type { Credential } from "./auth.ts";
 import { expected } from "./codec.ts";
 import { problem } from "./problem.ts";
@@ -11,7 +12,7 @@ import { problem } from "./problem.ts";
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The path as it was sent: percent signs in it are still to be decoded, once and strictly. */
-export function rawPath(request: Request): string {
+export function rawPath(request: Pick<Asked, "url">): string {
   const { url } = request;
   const start = url.indexOf("/", url.indexOf("://") + 3);
   if (start === -1) return "/";
@@ -22,8 +23,13 @@ export function rawPath(request: Request): string {
 }
 
 /** The third segment of `/v1/latch/{key}/…`. */
-export function readKey(request: Request): string | Response {
-  const key = decodeSegment(rawPath(request).split("/")[3] ?? "");
+export function readKey(request: Asked): string | Response {
+  return keyOf(rawPath(request).split("/")[3] ?? "");
+}
+
+/** The key that is written so in a path. */
+export function keyOf(segment: string): string | Response {
+  const key = decodeSegment(segment);
   if (key !== undefined && key !== "" && isKey(key)) return key;
   return problem("bad_key", `the key must be 1 to ${KEY_BYTES_MAX} bytes of UTF-8, percent-encoded`);
 }
@@ -37,20 +43,28 @@ export function decodeSegment(segment: string): string | undefined {
 }
 
 /** A credential that is bound to a space opens no other, and needs not name it. */
-export function readSpace(request: Request, credential: Credential): string | Response {
+export function readSpace(request: Pick<Asked, "url">, credential: Credential): string | Response {
   const { url } = request;
-  const named = url.includes("?") ? new URL(url).searchParams.get("space") : null;
+  const query = url.indexOf("?");
+  const named = query === -1 ? null : new URLSearchParams(url.slice(query).split("#")[0]).get("space");
   const space = named ?? credential.space ?? SPACE_DEFAULT;
   if (!isSpace(space)) return problem("bad_space", "a space is 1 to 64 characters of A-Z a-z 0-9 . _ -");
   if (credential.space === undefined || credential.space === space) return space;
   return problem("forbidden", "this API key is for another space");
 }
 
+export interface BodyOptions {
+  /** Default: 64 KiB. */
+  readonly bytesMax?: number;
+  /** Spares the schema what it would surely read as it is. */
+  readonly isPlain?: (value: object) => boolean;
+}
+
 /** The body as JSON, whatever the content type says, in the shape of the schema. */
 export async function readBody<Schema extends v.GenericSchema>(
-  request: Request,
+  request: Asked,
   schema: Schema,
-  bytesMax: number = BODY_BYTES_MAX,
+  { bytesMax = BODY_BYTES_MAX, isPlain }: BodyOptions = {},
 ): Promise<v.InferOutput<Schema> | Response> {
   const bytes = await readBytes(request, bytesMax);
   if (bytes instanceof Response) return bytes;
@@ -65,6 +79,7 @@ export async function readBody<Schema extends v.GenericSchema>(
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return problem("bad_request", "the body must be a JSON object");
   }
+  if (isPlain?.(value) === true) return value;
   try {
     const result = v.safeParse(schema, value, { abortEarly: true });
     return result.success ? result.output : problem("bad_request", expected(result.issues[0]));
@@ -79,7 +94,7 @@ const THROWN_AWAY_BYTES_MAX = 4 * 1024 * 1024;
 const NOT_TEXT = "the body is not UTF-8 text";
 
 /** All of the body, whether or not its length was announced. */
-export async function readBytes(request: Request, bytesMax: number): Promise<Uint8Array | Response> {
+export async function readBytes(request: Asked, bytesMax: number): Promise<Uint8Array | Response> {
   const { headers } = request;
   const length = headers.get("content-length");
   const announced = length === null ? 0 : Number(length);
@@ -87,7 +102,7 @@ export async function readBytes(request: Request, bytesMax: number): Promise<Uin
   try {
     // Nobody can send more than they announced, and to take all of it at once spares a stream.
     const isShort = length !== null && announced <= bytesMax && !headers.has("transfer-encoding");
-    if (isShort) return new Uint8Array(await request.arrayBuffer());
+    if (isShort) return bytesOf(await request.arrayBuffer());
     return await readStream(request, bytesMax, announced);
   } catch {
     // Cut off.
@@ -99,7 +114,7 @@ export async function readBytes(request: Request, bytesMax: number): Promise<Uin
  * One that is too long, and says by how little, is read to its end and thrown away: a peer that is still sending may not hear an
  * answer, and one that keeps its connection would find it closed with the next call.
  */
-async function readStream(request: Request, bytesMax: number, announced: number): Promise<Uint8Array | Response> {
+async function readStream(request: Asked, bytesMax: number, announced: number): Promise<Uint8Array | Response> {
   if (request.body === null) return new Uint8Array();
   const readMax = announced > bytesMax ? announced : bytesMax;
   const chunks: Uint8Array[] = [];
@@ -130,8 +145,18 @@ function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
   return whole;
 }
 
+function bytesOf(whole: ArrayBuffer | Uint8Array): Uint8Array {
+  return whole instanceof Uint8Array ? whole : new Uint8Array(whole);
+}
+
+/** Up to here a text of ASCII costs less by hand than to go to a decoder, which is outside of JavaScript. */
+const BY_HAND_BYTES_MAX = 256;
+
 /** Undefined: it is not UTF-8. To guess at characters could make two different requests alike. */
 function decode(bytes: Uint8Array): string | undefined {
+  if (bytes.length <= BY_HAND_BYTES_MAX && isAscii(bytes)) {
+    return String.fromCharCode.apply(null, bytes as unknown as number[]);
+  }
   try {
     return UTF8.decode(bytes);
   } catch {
@@ -139,8 +164,13 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
+function isAscii(bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if ((bytes[i] as number) > 0x7f) return false;
+  return true;
+}
+
 /** The id that makes a repeat the same request: from the header, quoted or bare, or from the body. */
-export function readRequestId(request: Request, inBody: string | undefined): string | undefined | Response {
+export function readRequestId(request: Asked, inBody: string | undefined): string | undefined | Response {
   const header = request.headers.get("idempotency-key");
   if (header === null) return inBody;
   const id = unquote(header.trim());

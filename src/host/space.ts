@@ -78,6 +78,10 @@ export class Space implements LockPort, Timed {
     return this.#machine?.serial ?? 0;
   }
 
+  get isPrompt(): boolean {
+    return this.#underWay === undefined;
+  }
+
   submit(command: Command): void {
     if (this.#isOver) throw new Error("a command for a space that is over");
     const now = this.#parts.clock.now();

@@ -25,7 +25,7 @@ export class Switchboard implements LockReceiver {
     this.#parts = parts;
     const submit = (command: Command): void => this.port.submit(command);
     this.sessions = new Sessions(submit);
-    this.calls = new Calls(submit, parts);
+    this.calls = new Calls(submit, () => this.port.isPrompt === true, parts);
     this.watches = new Watches(parts, this.calls, () => this.port);
     this.port = connect(this);
   }

@@ -87,6 +87,15 @@ export class Wire {
     return Math.floor((this.#clock.wall() + at - this.#clock.now()) / 1000);
   }
 
+  /** Both, at one look at the clock. */
+  lease(expiresAt: number): { readonly expires_in: number; readonly expires_at: number } {
+    const left = expiresAt - this.#clock.now();
+    return {
+      expires_in: Math.max(0, Math.floor(left)),
+      expires_at: Math.floor((this.#clock.wall() + left) / 1000),
+    };
+  }
+
   key(status: KeyStatus): KeyTold {
     const { holders, waiting, limit, queue } = status;
     return {

@@ -44,7 +44,7 @@ export class CarryOver {
   isReady(): boolean {
     if (!this.#hasSwept || this.#gatheredPages() < GATHERED_PAGES) return true;
     if (!this.#isQuick && ++this.#waits <= WAITS_MAX) {
-      if (!this.#isFlushing) void this.#tryDisk();
+      if (!this.#isFlushing) this.#tryDisk();
       return false;
     }
     // The next commit begins the log anew, and waits for the disk too. Best at once, by a sweep, while the disk is quick.
@@ -60,17 +60,17 @@ export class CarryOver {
     return Number(row?.["log"]) - Number(row?.["checkpointed"]);
   }
 
-  /** Never rejects. */
-  async #tryDisk(): Promise<void> {
+  #tryDisk(): void {
     this.#isFlushing = true;
     const begun = this.#clock.now();
-    try {
-      await this.#flush();
-      this.#isQuick = this.#clock.now() - begun <= QUICK_MS;
-    } catch {
+    const learn = (isQuick: boolean): void => {
+      this.#isFlushing = false;
+      this.#isQuick = isQuick;
+    };
+    this.#flush().then(
+      () => learn(this.#clock.now() - begun <= QUICK_MS),
       // Nothing is to be learned by waiting.
-      this.#isQuick = true;
-    }
-    this.#isFlushing = false;
+      () => learn(true),
+    );
   }
 }

@@ -1,8 +1,6 @@
 /** One SQLite file, opened for one server: prepared for fast commits, and refused when it is not ours to write. */
 
-import { closeSync, fsync, openSync } from "node:fs";
-import { resolve } from "node:path";
-import { promisify } from "node:util";
+import { closeSync, fsync, openSync, realpathSync } from "node:fs";
 import type { Clock } from "../host/ports.ts";
 import { CarryOver } from "./carry-over.ts";
 import type { SqlDriver } from "./driver.ts";
@@ -38,7 +36,7 @@ export function openFile(path: string, options: FileOptions, connect: (path: str
     closeSync(openSync(path, "a", 0o600));
     driver = connect(path);
     prepareFile(path, driver, options);
-    return new SqliteStore(driver, options.clock, { sweptFile: sweptFile(resolve(path), driver, options) });
+    return new SqliteStore(driver, options.clock, { sweptFile: sweptFile(path, driver, options) });
   } catch (error) {
     driver?.close();
     throw explain(path, error);
@@ -69,7 +67,9 @@ function prepareFile(
 }
 
 function sweptFile(path: string, driver: SqlDriver, { clock, sync }: FileOptions): SweptFile {
-  const carryOver = new CarryOver(driver, clock, () => flush(`${path}-wal`));
+  // SQLite keeps the log beside the file itself, wherever the path leads, and also when the process goes to another folder.
+  const log = `${realpathSync(path)}-wal`;
+  const carryOver = new CarryOver(driver, clock, () => flush(log));
   return {
     isReady: () => carryOver.isReady(),
     swept: () => carryOver.swept(),
@@ -86,13 +86,15 @@ function sweptFile(path: string, driver: SqlDriver, { clock, sync }: FileOptions
   };
 }
 
-async function flush(path: string): Promise<void> {
-  const file = openSync(path, "r+");
-  try {
-    await promisify(fsync)(file);
-  } finally {
-    closeSync(file);
-  }
+function flush(path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const file = openSync(path, "r+");
+    fsync(file, (error) => {
+      closeSync(file);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
 }
 
 function refuseForeign(path: string, pragma: (text: string) => unknown, isEmpty: boolean): void {

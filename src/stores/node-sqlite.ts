@@ -23,5 +23,5 @@ export function nodeDriver(path: string): SqlDriver {
   const close = (): void => {
     if (database.isOpen) database.close();
   };
-  return { prepare, exec: (sql) => void database.exec(sql), transaction: transactionOver(prepare), close };
+  return { prepare, exec: (sql) => database.exec(sql), transaction: transactionOver(prepare), close };
 }

@@ -1,7 +1,7 @@
 /** Two ways to find the records that have expired: by a walk over all of them, or by an index. */
 
 import type { Clock } from "../host/ports.ts";
-import type { SqlDriver, SqlRow, SqlStatement } from "./driver.ts";
+import type { SqlDriver, SqlStatement } from "./driver.ts";
 
 /** As `Store.sweep`. */
 export interface RecordSweep {

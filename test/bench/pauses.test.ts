@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { diskOf, judge, pauseOf } from "../../bench/idempotency/pauses.ts";
+import { restOf, judge, pauseOf } from "../../bench/idempotency/pauses.ts";
 import type { Taken } from "../../bench/idempotency/stopwatch.ts";
 import { lines } from "../../bench/idempotency/words.ts";
 
@@ -20,13 +20,15 @@ test("one call of thousands that works for too long is enough not to hold, and i
   const slow = taken(20, 20, 0);
   const judged = judge([...QUICK, slow], MAX_MS);
   expect(judged).toMatchObject({ holds: false, over: [slow], longest: 20 });
-  expect(lines("a call", judged).join("\n")).toContain("20.0 ms: work 20.0, disk 0.0; and 0.0 for a core");
+  expect(lines("a call", judged).join("\n")).toContain(
+    "20.0 ms: work 20.0, disk and other waits 0.0; and 0.0 for a core",
+  );
 });
 
 test("a wait for the disk is a pause as any other", () => {
   const slow = taken(7, 0.5, 0.5);
   expect(pauseOf(slow)).toBe(6.5);
-  expect(diskOf(slow)).toBe(6);
+  expect(restOf(slow)).toBe(6);
   expect(judge([...QUICK, slow], MAX_MS)).toMatchObject({ holds: false, over: [slow] });
 });
 
@@ -42,7 +44,7 @@ test("a wait for a core does not excuse the rest of a call", () => {
 
 test("where the kernel tells nothing, all of the time counts", () => {
   expect(judge([taken(6, undefined, 0)], MAX_MS)).toMatchObject({ holds: false, longest: 6 });
-  expect(diskOf(taken(6, undefined, 0))).toBeUndefined();
+  expect(restOf(taken(6, undefined, 0))).toBeUndefined();
 });
 
 test("a pause may be as long as the limit, and no longer", () => {

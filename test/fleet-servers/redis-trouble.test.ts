@@ -6,7 +6,9 @@ import { bun, deno, node } from "../conformance/runtimes.ts";
 import { failToStart } from "../conformance/server.ts";
 import { openSocket } from "../conformance/socket.ts";
 import { DURABLE, freePort, Redis } from "./support/redis.ts";
+import type { FleetChoices } from "../../src/options.ts";
 import { hasRedisServer } from "../fleet/support/redis-server.ts";
+import { startUpstash } from "../stand-ins/upstash.ts";
 import { inFleet } from "./support/runtime.ts";
 import { type Name, NAMES, Trio } from "./support/trio.ts";
 
@@ -198,8 +200,8 @@ describe.skipIf(!hasRedisServer())("three servers", () => {
 describe.skipIf(!hasRedisServer()).each([bun, deno, node])(
   "a server on $name does not start, and says why in one line",
   (runtime) => {
-    const refusal = async (url: string): Promise<string> => {
-      const { code, output } = await failToStart(inFleet(runtime, url), {});
+    const refusal = async (place: FleetChoices["redis"]): Promise<string> => {
+      const { code, output } = await failToStart(inFleet(runtime, place), {});
       expect(code).not.toBe(0);
       expect(output.trimEnd().split("\n")).toHaveLength(1);
       expect(output).not.toContain(PASSWORD);
@@ -218,6 +220,11 @@ describe.skipIf(!hasRedisServer()).each([bun, deno, node])(
       expect(await refusal(`redis://default:${PASSWORD}@127.0.0.1:${await freePort()}`)).toContain("cannot be reached");
       await using redis = await Redis.start({ args: ["--requirepass", "another"] });
       expect(await refusal(redis.url.replace("//", `//default:${PASSWORD}@`))).toContain("WRONGPASS");
+      const url = redis.url.replace("redis:", "http:");
+      expect(await refusal({ url, token: PASSWORD })).toContain("cannot be reached");
+      await using free = await Redis.start({ args: [] });
+      await using upstash = await startUpstash({ redisUrl: free.url });
+      expect(await refusal({ url: upstash.url, token: PASSWORD })).toContain("Unauthorized");
     });
   },
 );

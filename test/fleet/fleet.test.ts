@@ -2,28 +2,36 @@ import { expect, test } from "vitest";
 import { FleetError } from "../../src/fleet/error.ts";
 import { Fleet } from "../../src/fleet/fleet.ts";
 import { openFleet, withFleetTimes } from "../../src/fleet/open.ts";
-import type { Connector } from "../../src/fleet/connector.ts";
+import type { Connector, Listener } from "../../src/fleet/connector.ts";
 import { VirtualTime } from "../host/support/time.ts";
 
 const ANSWER = '{"standing":"unknown","served":0,"last":0,"letters":[],"now":1,"epoch":"1"}';
 
 function world() {
   const time = new VirtualTime();
-  const redis = { inspect: undefined as Error | undefined, run: undefined as Error | undefined };
+  const redis = {
+    inspect: undefined as Error | undefined,
+    run: undefined as Error | undefined,
+    answer: ANSWER,
+    listener: undefined as Listener | undefined,
+  };
   const asked: string[] = [];
   const errors: unknown[] = [];
   const connector: Connector = {
     run: async () => {
       asked.push("run");
       if (redis.run !== undefined) throw redis.run;
-      return ANSWER;
+      return redis.answer;
     },
     inspect: async () => {
       asked.push("inspect");
       if (redis.inspect !== undefined) throw redis.inspect;
       return { durable: true };
     },
-    subscribe: () => ({ renew: () => undefined, close: () => undefined }),
+    subscribe: (_channel, listener) => {
+      redis.listener = listener;
+      return { renew: () => undefined, close: () => undefined };
+    },
     close: async () => void asked.push("close"),
   };
   let minted = 0;
@@ -64,6 +72,27 @@ test("a Redis that answers questions and does no work is not there, until it wor
   redis.run = undefined;
   expect(await fleet.isAvailable()).toBe(true);
   expect(asked).toEqual(["run"]);
+});
+
+test("what cannot be read is told of, and not shown: there may be tokens in it", async () => {
+  const { fleet, redis, errors } = world();
+  const timers = { nextOrder: () => 1, set: () => undefined } as never;
+  const receiver = { effect: () => undefined, stopped: () => undefined, isVacant: false };
+  const parts = { name: "s", receiver, timers, limits: {}, quarantineMs: 0 };
+  const space = fleet.connect({ ...parts, onLost: () => undefined, onIdle: () => undefined });
+  const queued = '{"kind":"queued","to":"@","request":"r","key":"k","ticket":1,"position":1}';
+  redis.answer = ANSWER.replace("unknown", "known")
+    .replace('"served":0,"last":0', '"served":1,"last":1')
+    .replace("[]", `[{"effects":[${queued}]}]`);
+  space.submit({ kind: "tick" });
+  await expect.poll(() => redis.listener).toBeDefined();
+  redis.listener!.message('{"process":"p","letter":{"effects":[{"token":"tok-5f1c"x}]}}');
+  redis.answer = '{"standing":"known","letters":[{"effects":[{"token":"tok-5f1c"x';
+  space.submit({ kind: "tick" });
+  await expect.poll(() => errors.length).toBe(2);
+  expect(errors).toMatchObject([{ code: "broken" }, { code: "broken" }]);
+  expect(String(errors)).not.toContain("5f1c");
+  expect(errors.every((error) => (error as Error).cause === undefined)).toBe(true);
 });
 
 test("a prefix has no braces: they decide where keys are", () => {

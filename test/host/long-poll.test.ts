@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Asked } from "../../src/host/asked.ts";
 import { settle } from "./support/time.ts";
-import { KEYS, World } from "./support/world.ts";
+import { KEYS, ORIGIN, World } from "./support/world.ts";
 
 const id = (requestId: string): { headers: Record<string, string> } => ({ headers: { "idempotency-key": requestId } });
 
@@ -49,6 +50,68 @@ describe("a call that waits", () => {
     expect(await answer).toMatchObject({ status: 503, body: { code: "unavailable", retryable: true } });
   });
 });
+
+describe("a hand-off between calls", () => {
+  test("answers whoever has the key now before whoever let it go", async () => {
+    const world = new World();
+    const { body } = await world.acquire("k");
+    const { answer } = await world.waitingCall("k");
+    const order: string[] = [];
+    await Promise.all([
+      world.release("k", { token: body.token }).then(() => order.push("released")),
+      answer.then(() => order.push("granted")),
+    ]);
+    expect(order).toEqual(["granted", "released"]);
+  });
+
+  test("a release that makes nobody the holder is answered without a turn of the event loop", async () => {
+    const world = new World();
+    const { body } = await world.acquire("k");
+    let hasTurned = false;
+    setImmediate(() => (hasTurned = true));
+    const released = world.host.direct(asked("/v1/latch/k/release", { token: body.token }));
+    expect((await released)?.status).toBe(200);
+    expect(hasTurned).toBe(false);
+  });
+});
+
+describe("where to ask for a signal is dear", () => {
+  test("a call that is answered at once is not asked for its signal, one that waits is", async () => {
+    const world = new World({}, () => {}, { hasDearSignals: true });
+    let lookCount = 0;
+    const { signal } = new AbortController();
+    const call = (): Asked =>
+      Object.defineProperty(asked("/v1/latch/k/acquire", {}), "signal", { get: () => (lookCount++, signal) });
+    expect((await world.host.direct(call()))?.status).toBe(200);
+    expect(lookCount).toBe(0);
+    const waiting = world.host.direct(call());
+    await settle();
+    expect(lookCount).toBeGreaterThan(0);
+    world.advance(10_000);
+    expect((await waiting)?.status).toBe(408);
+  });
+
+  test("a caller that was gone before its place in the queue was known leaves it", async () => {
+    const world = new World({}, () => {}, { hasDearSignals: true });
+    holdBySession(world);
+    const call = Object.defineProperty(asked("/v1/latch/k/acquire", {}), "signal", { value: AbortSignal.abort() });
+    expect((await world.host.direct(call))?.status).not.toBe(200);
+    expect((await world.status("k")).body.waiting).toBe(0);
+  });
+});
+
+/** A call as a runtime may make it, without the web's Request. */
+function asked(path: string, body: object): Asked {
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  return {
+    method: "POST",
+    url: ORIGIN + path,
+    headers: new Headers({ host: "localhost", "content-length": String(bytes.length) }),
+    body: null,
+    signal: new AbortController().signal,
+    arrayBuffer: () => Promise.resolve(bytes),
+  };
+}
 
 describe("the same request id", () => {
   test("at once is one claim: one place, one grant, the same answer for all", async () => {

@@ -141,7 +141,7 @@ test("with sync full a sweep's commit waits for no disk, and everybody else's do
       prepare(sql) {
         const statement = inner.prepare(sql);
         return {
-          all: statement.all,
+          all: (...values) => statement.all(...values),
           run(...values) {
             if (/^(INSERT INTO|DELETE FROM) record/.test(sql)) modes.push([sql.slice(0, 6), mode()]);
             statement.run(...values);

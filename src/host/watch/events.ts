@@ -1,6 +1,7 @@
 /** Server-sent events: what somebody who has no session watches, over plain HTTP. */
 
 import { BUFFERED_BYTES_MAX } from "../../protocol/limits.ts";
+import type { HangUp } from "../asked.ts";
 import type { Call } from "../gate.ts";
 import { draining } from "../answers.ts";
 import type { HostParts } from "../parts.ts";
@@ -44,7 +45,7 @@ class EventStream implements Stream, Watcher {
     this.#answer = answer;
   }
 
-  open(target: Target, signal: AbortSignal): void {
+  open(target: Target, signal: HangUp): void {
     const hungUp = (): void => this.end();
     signal.addEventListener("abort", hungUp, { once: true });
     this.#takeOff = () => signal.removeEventListener("abort", hungUp);

@@ -1,6 +1,7 @@
 /** A host with everything around it under the test's control: time, store, sockets, and all that it gave away. */
 
 import { Host } from "../../../src/host/host.ts";
+import type { HostPorts } from "../../../src/host/host-ports.ts";
 import type { Socket } from "../../../src/host/ports.ts";
 import type { ApiKey, HostChoices } from "../../../src/host/settings.ts";
 import type { ServerFrame } from "../../../src/protocol/server-frames.ts";
@@ -41,9 +42,15 @@ export class World {
   readonly told: string[] = [];
   readonly sockets: FakeSocket[] = [];
   readonly host: Host;
+  readonly #traits: Pick<HostPorts, "hasDearSignals">;
 
-  constructor(choices: HostChoices = {}, prepare: (store: FakeStore) => void = () => {}) {
+  constructor(
+    choices: HostChoices = {},
+    prepare: (store: FakeStore) => void = () => {},
+    traits: Pick<HostPorts, "hasDearSignals"> = {},
+  ) {
     prepare(this.store);
+    this.#traits = traits;
     this.host = this.#start(choices);
   }
 
@@ -126,7 +133,7 @@ export class World {
       this.errors.push({ error, where });
     };
     const host = new Host(
-      { clock: this.time, alarm: this.time, mint, store: this.store, onError, pause: this.time.pause },
+      { clock: this.time, alarm: this.time, mint, store: this.store, onError, pause: this.time.pause, ...this.#traits },
       choices,
     );
     this.time.wake = () => host.woken();
