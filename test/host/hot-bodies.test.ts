@@ -73,7 +73,7 @@ function agree(
   }
   counts.plain += 1;
   const read = v.safeParse(schema, body);
-  expect(read.success && read.output).toEqual(body);
+  expect({ body, read: read.success && read.output }).toEqual({ body, read: body });
 }
 
 /** As JSON says it: without members that are undefined. */
