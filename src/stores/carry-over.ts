@@ -4,10 +4,10 @@ import type { Clock } from "../host/ports.ts";
 import type { SqlDriver, SqlStatement } from "./driver.ts";
 
 /**
- * Carried over when the log has so many pages. The server stands still meanwhile, and waits for the disk three times, whatever
- * there is to carry over: with fewer pages a sweep waits more often, and 8000 take 100 ms.
+ * Carried over when the log has so many pages. The server stands still meanwhile, and waits for the disk twice and with the next
+ * commit once more, whatever there is to carry over: with fewer pages a sweep waits more often, and 8000 take 100 ms.
  */
-const GATHERED_PAGES = 64;
+const GATHERED_PAGES = 128;
 /** A disk that others keep busy lets everybody wait for 10 ms and more. This long it takes at most when it does not, ms. */
 const QUICK_MS = 2;
 /** So many calls of a sweep wait for a quick moment, which at the host's pace is 0.2 s. Some disks have none. */
@@ -47,12 +47,12 @@ export class CarryOver {
       if (!this.#isFlushing) this.#tryDisk();
       return false;
     }
-    // The next commit begins the log anew, and waits for the disk too. Best at once, by a sweep, while the disk is quick.
     this.#carry.all();
     this.#hasSwept = false;
     this.#isQuick = false;
     this.#waits = 0;
-    return true;
+    // The next commit begins the log anew, and waits for the disk once more: that is for the next call.
+    return false;
   }
 
   #gatheredPages(): number {
