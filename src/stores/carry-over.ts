@@ -7,7 +7,7 @@ import type { SqlDriver, SqlStatement } from "./driver.ts";
  * Carried over when the log has so many pages. The server stands still meanwhile, and waits for the disk twice and with the next
  * commit once more, whatever there is to carry over: with fewer pages a sweep waits more often, and 8000 take 100 ms.
  */
-const GATHERED_PAGES = 128;
+const GATHERED_PAGES = 32;
 /** A disk that others keep busy lets everybody wait for 10 ms and more. This long it takes at most when it does not, ms. */
 const QUICK_MS = 2;
 /** So many calls of a sweep wait for a quick moment, which at the host's pace is 0.2 s. Some disks have none. */

@@ -9,7 +9,7 @@ import { batch, TestClock } from "./records.ts";
 
 const driver = await driverOfRuntime();
 /** As in carry-over.ts. */
-const GATHERED_PAGES = 128;
+const GATHERED_PAGES = 32;
 const QUICK_MS = 2;
 const WAITS_MAX = 40;
 
