@@ -42,7 +42,9 @@ export default class CountsReporter implements Reporter {
   }
 }
 
-function firstLine([error]: readonly unknown[]): string {
+/** Of the last one, where a test was tried several times. */
+function firstLine(errors: readonly unknown[]): string {
+  const error = errors.at(-1);
   const message = typeof error === "object" && error !== null && "message" in error ? error.message : error;
   return String(message).trim().split("\n", 1)[0] ?? "";
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { answers, calmly, type Watch } from "./calm.ts";
+import { answers, Calm } from "./calm.ts";
 import { figure, usuallyWithin } from "./figures.ts";
 import { type Puppet, startPuppet } from "./puppets.ts";
 import { type Server, startServer } from "./server.ts";
@@ -13,7 +13,7 @@ const DEADLINE_MS = 600;
 const CLOCKS_MS = 10;
 /** A process that is killed has its locks passed on within this. */
 const KILL_MAX_MS = 100;
-/** On a busy machine rounds are played again, or more of them. */
+/** On a busy machine there are more rounds. */
 const IN_ROUNDS = { timeout: 60_000 };
 
 export function liveness({ runtime }: Subject): void {
@@ -32,42 +32,34 @@ export function liveness({ runtime }: Subject): void {
     await patient?.[Symbol.asyncDispose]();
   });
 
-  const inCalm = (play: (watch: Watch) => Promise<void>) => (): Promise<void> =>
-    calmly(play, { probes: [answers(server)] });
+  const calm = new Calm();
+  calm.watch(() => [answers(server)]);
 
-  test(
-    "a pong is answered by ack, and a session that answers pings lives on",
-    IN_ROUNDS,
-    inCalm(async () => {
-      const key = freshKey();
-      using socket = await openSocket(server.socketUrl);
-      expect(await socket.hello()).toMatchObject({ ping: PING_MS, deadline: DEADLINE_MS });
-      const held = await socket.acquire(key);
-      const startedAt = performance.now();
-      while (performance.now() - startedAt < DEADLINE_MS + 2 * PING_MS) {
-        await socket.nextBare("ping");
-        await socket.nextBare("ack");
-      }
-      expect(await socket.status(key)).toMatchObject({ holders: [{ fence: held.fence }] });
-    }),
-  );
+  test("a pong is answered by ack, and a session that answers pings lives on", calm.options, async () => {
+    const key = freshKey();
+    using socket = await openSocket(server.socketUrl);
+    expect(await socket.hello()).toMatchObject({ ping: PING_MS, deadline: DEADLINE_MS });
+    const held = await socket.acquire(key);
+    const startedAt = performance.now();
+    while (performance.now() - startedAt < DEADLINE_MS + 2 * PING_MS) {
+      await socket.nextBare("ping");
+      await socket.nextBare("ack");
+    }
+    expect(await socket.status(key)).toMatchObject({ holders: [{ fence: held.fence }] });
+  });
 
-  test(
-    "any inbound frame counts as life",
-    IN_ROUNDS,
-    inCalm(async () => {
-      using session = await openSession(server.socketUrl, {}, { silent: true });
-      for (let pings = 0; pings < 5; pings++) {
-        await session.nextBare("ping");
-        await session.status("k");
-      }
-    }),
-  );
+  test("any inbound frame counts as life", calm.options, async () => {
+    using session = await openSession(server.socketUrl, {}, { silent: true });
+    for (let pings = 0; pings < 5; pings++) {
+      await session.nextBare("ping");
+      await session.status("k");
+    }
+  });
 
   test(
     "outbound frames do not: a silent session is ended at its deadline, whatever it is sent",
-    IN_ROUNDS,
-    inCalm(async () => {
+    calm.options,
+    async () => {
       const key = freshKey();
       using silent = await openSession(server.socketUrl, {}, { silent: true });
       using other = await openSession(server.socketUrl);
@@ -86,59 +78,51 @@ export function liveness({ runtime }: Subject): void {
       expect(grantedAt - spokeAt).toBeGreaterThan(DEADLINE_MS - CLOCKS_MS);
       expect(grantedAt - heardAt).toBeLessThan(DEADLINE_MS + PING_MS);
       expect((await silent.closed).code).toBe(4410);
-    }),
+    },
   );
 
-  test(
-    "a silent session with a grace is closed 4408 and suspended, and may be resumed",
-    IN_ROUNDS,
-    inCalm(async () => {
-      const key = freshKey();
-      using silent = await openSocket(server.socketUrl, { silent: true });
-      const { session, secret } = await silent.hello({ grace: 10_000 });
-      const held = await silent.acquire(key);
-      expect((await silent.closed).code).toBe(4408);
-      using again = await openSocket(server.socketUrl);
-      const welcome = await again.hello({ grace: 10_000, resume: { session, secret } });
-      expect(welcome).toMatchObject({ resumed: true, claims: [{ key, state: "holding", token: held.token }] });
-      again.send({ t: "bye" });
-      await again.closed;
-    }),
-  );
+  test("a silent session with a grace is closed 4408 and suspended, and may be resumed", calm.options, async () => {
+    const key = freshKey();
+    using silent = await openSocket(server.socketUrl, { silent: true });
+    const { session, secret } = await silent.hello({ grace: 10_000 });
+    const held = await silent.acquire(key);
+    expect((await silent.closed).code).toBe(4408);
+    using again = await openSocket(server.socketUrl);
+    const welcome = await again.hello({ grace: 10_000, resume: { session, secret } });
+    expect(welcome).toMatchObject({ resumed: true, claims: [{ key, state: "holding", token: held.token }] });
+    again.send({ t: "bye" });
+    await again.closed;
+  });
 
-  test(
-    "a frozen process loses its locks at the deadline, and one ping later at the latest",
-    IN_ROUNDS,
-    inCalm(async (watch) => {
-      const [key, waited] = [freshKey(), freshKey()];
-      await using puppet = await startPuppet(server.socketUrl);
-      const unwatch = watch(() => puppet.socket.status(key));
-      using other = await openSession(server.socketUrl);
-      await puppet.socket.acquire(key);
-      const held = await other.acquire(waited);
-      await puppet.socket.queue(waited);
-      const behind = await other.queue(waited);
-      const waiting = await other.queue(key);
+  test("a frozen process loses its locks at the deadline, and one ping later at the latest", calm.options, async () => {
+    const [key, waited] = [freshKey(), freshKey()];
+    await using puppet = await startPuppet(server.socketUrl);
+    const unwatch = calm.also(() => puppet.socket.status(key));
+    using other = await openSession(server.socketUrl);
+    await puppet.socket.acquire(key);
+    const held = await other.acquire(waited);
+    await puppet.socket.queue(waited);
+    const behind = await other.queue(waited);
+    const waiting = await other.queue(key);
 
-      unwatch();
-      const spokeAt = performance.now();
-      await puppet.socket.status(key);
-      const frozenAt = performance.now();
-      puppet.process.signal("SIGSTOP");
-      await other.granted(waiting);
-      const grantedAt = performance.now();
-      const what = `frozen process (ping ${PING_MS}, deadline ${DEADLINE_MS}) until the next has its lock`;
-      figure(runtime, what, [grantedAt - frozenAt]);
-      // The server has heard of it after that, so that its deadline cannot have been earlier.
-      expect(grantedAt - spokeAt).toBeGreaterThan(DEADLINE_MS - CLOCKS_MS);
-      expect(grantedAt - frozenAt).toBeLessThan(DEADLINE_MS + PING_MS);
-      await other.release(held);
-      await other.granted(behind);
+    unwatch();
+    const spokeAt = performance.now();
+    await puppet.socket.status(key);
+    const frozenAt = performance.now();
+    puppet.process.signal("SIGSTOP");
+    await other.granted(waiting);
+    const grantedAt = performance.now();
+    const what = `frozen process (ping ${PING_MS}, deadline ${DEADLINE_MS}) until the next has its lock`;
+    figure(runtime, what, [grantedAt - frozenAt]);
+    // The server has heard of it after that, so that its deadline cannot have been earlier.
+    expect(grantedAt - spokeAt).toBeGreaterThan(DEADLINE_MS - CLOCKS_MS);
+    expect(grantedAt - frozenAt).toBeLessThan(DEADLINE_MS + PING_MS);
+    await other.release(held);
+    await other.granted(behind);
 
-      puppet.process.signal("SIGCONT");
-      expect((await puppet.socket.closed).code).toBe(4410);
-    }),
-  );
+    puppet.process.signal("SIGCONT");
+    expect((await puppet.socket.closed).code).toBe(4410);
+  });
 
   test(
     "the lock of a killed process is with the next in line within 100 ms, and goes on in order",
