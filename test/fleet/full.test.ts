@@ -6,6 +6,7 @@ import type { Command } from "../../src/core/index.ts";
 import { FleetError } from "../../src/fleet/error.ts";
 import { divided } from "../../src/fleet/full.ts";
 import type { RunningServer } from "../../src/options.ts";
+import { Calm, later } from "../conformance/calm.ts";
 import { acquiring, opening, releasing } from "./support/company.ts";
 import { type Place, PLACES, startPlace } from "./support/places.ts";
 import { hasRedisServer } from "./support/redis-server.ts";
@@ -80,6 +81,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("a Redis that is full, %s", (kin
   let place: Place;
   let server: RunningServer;
   let admin: ReturnType<typeof createClient>;
+  let roundLast = 0;
 
   beforeAll(async () => {
     place = await startPlace(kind);
@@ -93,36 +95,47 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("a Redis that is full, %s", (kin
     await place?.[Symbol.asyncDispose]();
   });
 
+  // The lease is short, since it must be renewed while Redis is full.
+  const calm = new Calm();
+  calm.watch(() => [() => admin.sendCommand(["PING"])]);
+
   const post = (path: string, body: object): Promise<Response> =>
     fetch(`${server.url}/v1/latch/${path}`, { method: "POST", body: JSON.stringify(body) });
 
-  test("locks are released, end by themselves and pass on, leases of servers are renewed; what would stay is 503 until there is room", async () => {
-    const clients = [0, 1].map(() => connect(server.url.replace("http", "ws"), { onError: () => undefined }));
-    onTestFinished(async () => void (await Promise.all(clients.map((client) => client.close()))));
-    const [first, second] = clients as [(typeof clients)[0], (typeof clients)[0]];
-    const [held, kept] = [await first.acquire("passed on"), await first.acquire("kept")];
-    const waiting = second.acquire("passed on");
-    await vi.waitFor(async () => expect((await first.status("passed on")).waiting).toBe(1), PATIENT);
-    const granted = await post("by%20http/acquire", { ttl: 60_000 });
-    const { token } = (await granted.json()) as { readonly token: string };
-    await post("expiring/acquire", { ttl: 2 * LEASE_MS });
+  test(
+    "locks are released, end by themselves and pass on, leases of servers are renewed; what would stay is 503 until there is room",
+    calm.options,
+    async () => {
+      const round = ++roundLast;
+      const of = (what: string): string => `${what}-${round}`;
+      const clients = [0, 1].map(() => connect(server.url.replace("http", "ws"), { onError: () => undefined }));
+      onTestFinished(async () => void (await Promise.all(clients.map((client) => client.close()))));
+      const [first, second] = clients as [(typeof clients)[0], (typeof clients)[0]];
+      const [held, kept] = [await first.acquire(of("passed-on")), await first.acquire(of("kept"))];
+      const waiting = later(second.acquire(of("passed-on")));
+      await vi.waitFor(async () => expect((await first.status(of("passed-on"))).waiting).toBe(1), PATIENT);
+      const granted = await post(`${of("by-http")}/acquire`, { ttl: 60_000 });
+      const { token } = (await granted.json()) as { readonly token: string };
+      await post(`${of("expiring")}/acquire`, { ttl: 2 * LEASE_MS });
 
-    await admin.sendCommand(["CONFIG", "SET", "maxmemory", "1"]);
-    const refused = post("new/acquire", { ttl: 5000, timeout: 0 });
-    await held.release();
-    await waiting;
-    expect(await (await post("by%20http/release", { token })).json()).toEqual({ status: "released" });
-    expect((await refused).status).toBe(503);
-    // Longer than the lease of the server: it would have been given up.
-    await vi.waitFor(async () => expect((await first.status("expiring")).holders).toEqual([]), PATIENT);
-    expect(kept.signal.aborted).toBe(false);
-    expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
+      await admin.sendCommand(["CONFIG", "SET", "maxmemory", "1"]);
+      onTestFinished(async () => void (await admin.sendCommand(["CONFIG", "SET", "maxmemory", "0"])));
+      const refused = later(post(`${of("new")}/acquire`, { ttl: 5000, timeout: 0 }));
+      await held.release();
+      await waiting;
+      expect(await (await post(`${of("by-http")}/release`, { token })).json()).toEqual({ status: "released" });
+      expect((await refused).status).toBe(503);
+      // Longer than the lease of the server: it would have been given up.
+      await vi.waitFor(async () => expect((await first.status(of("expiring"))).holders).toEqual([]), PATIENT);
+      expect(kept.signal.aborted).toBe(false);
+      expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
 
-    await admin.sendCommand(["CONFIG", "SET", "maxmemory", "0"]);
-    await vi.waitFor(
-      async () => expect((await post("new/acquire", { ttl: 5000, timeout: 0 })).status).not.toBe(503),
-      PATIENT,
-    );
-    await kept.release();
-  });
+      await admin.sendCommand(["CONFIG", "SET", "maxmemory", "0"]);
+      await vi.waitFor(
+        async () => expect((await post(`${of("new")}/acquire`, { ttl: 5000, timeout: 0 })).status).not.toBe(503),
+        PATIENT,
+      );
+      await kept.release();
+    },
+  );
 });
