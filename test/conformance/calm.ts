@@ -11,7 +11,7 @@ export type Probe = () => Promise<unknown>;
 
 /** A time in which nothing happens is a stall from here on. */
 const STALL_MS = 100;
-const INTERVAL_MS = 25;
+const INTERVAL_MS = 50;
 const RETRIES_MAX = 12;
 /** Vitest takes the condition of a retry as a pattern of the error's message; functions get lost on their way. */
 const BLAMED = /\[while something stood still for \d+ ms\]$/;
@@ -77,7 +77,7 @@ export class Calm {
 }
 
 /** A server that goes on. */
-export function answers({ url }: { readonly url: string }): Probe {
+export function goesOn({ url }: { readonly url: string }): Probe {
   return async () => (await fetch(`${url}/healthz`)).text();
 }
 

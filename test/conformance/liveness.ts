@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { answers, Calm } from "./calm.ts";
+import { Calm, goesOn } from "./calm.ts";
 import { figure, usuallyWithin } from "./figures.ts";
 import { type Puppet, startPuppet } from "./puppets.ts";
 import { type Server, startServer } from "./server.ts";
@@ -33,7 +33,7 @@ export function liveness({ runtime }: Subject): void {
   });
 
   const calm = new Calm();
-  calm.watch(() => [answers(server)]);
+  calm.watch(() => [goesOn(server)]);
 
   test("a pong is answered by ack, and a session that answers pings lives on", calm.options, async () => {
     const key = freshKey();
