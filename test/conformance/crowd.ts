@@ -21,12 +21,12 @@ export function crowd({ runtime }: Subject): void {
 
   afterAll(() => server[Symbol.asyncDispose]());
 
-  const calm = new Calm();
+  const calm = new Calm(2);
   calm.watch();
 
   test(
     `${waitersMax} may wait for a key, the next is refused, and none of those who wait is lost`,
-    { retry: { ...calm.options.retry, count: 2 }, timeout: 60_000 },
+    { ...calm.options, timeout: 60_000 },
     async () => {
       const key = freshKey();
       using holder = await openSession(server.socketUrl);
