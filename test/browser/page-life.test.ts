@@ -6,7 +6,7 @@ import { type Browser, chromium, firefox } from "./support/browser.ts";
 import type { Heard, LifeCalls } from "./support/life-calls.ts";
 import { Observer } from "./support/observer.ts";
 import { Site } from "./support/site.ts";
-import { inBrowser } from "./support/suite.ts";
+import { inBrowserCalmly } from "./support/suite.ts";
 import { Tab } from "./support/tab.ts";
 
 /** The aim is 200 ms, which is printed; a machine that is busy with other things may take this long, ms. */
@@ -63,7 +63,7 @@ async function heard(tab: Tab<LifeCalls>, type: string): Promise<readonly Heard[
 }
 
 for (const kind of [chromium, firefox]) {
-  inBrowser(kind, (browser) => {
+  inBrowserCalmly(kind, (browser) => {
     test("a page that goes elsewhere has let go of its lock at once", async () => {
       const { tab, free } = await holding(browser());
       await using _ = tab;
@@ -104,7 +104,7 @@ for (const kind of [chromium, firefox]) {
   });
 }
 
-inBrowser(chromium, (browser) => {
+inBrowserCalmly(chromium, (browser) => {
   test("a page in the back-forward cache holds nothing, and comes back to know it", async () => {
     const { tab, key, free } = await holding(browser());
     await using _ = tab;
