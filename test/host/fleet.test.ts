@@ -149,6 +149,25 @@ test("metrics count the sessions that are connected here", async () => {
   expect(told).toContain("latchkey_sessions 2\n");
 });
 
+test("a watch is told what there is before anything that changed meanwhile", async () => {
+  const world = new FleetWorld();
+  const [holder, other, early, late] = [world.session(), world.session(), world.session(), world.session()];
+  early.say({ t: "watch", id: "w", key: "k" });
+  holder.say({ t: "acquire", id: "1", key: "k" });
+  await settle();
+  other.say({ t: "acquire", id: "1", key: "k" });
+  // What changed is read now, and before it is told another watch is asked for, whose state nobody can say yet.
+  world.time.advance(50);
+  world.space.isHeld = true;
+  late.say({ t: "watch", id: "w", key: "k" });
+  await settle();
+  expect(early.frames("state").at(-1)).toMatchObject({ keys: [{ waiting: 1 }] });
+  expect(late.frames("state")).toEqual([]);
+  world.space.flow();
+  await settle();
+  expect(late.frames("state")).toMatchObject([{ full: true, keys: [{ status: "held", waiting: 1 }] }]);
+});
+
 test("a watch that nobody can serve for now is refused, and leaves nothing behind", async () => {
   const world = new FleetWorld();
   const watcher = world.session();
