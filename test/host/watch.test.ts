@@ -1,4 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { Departures } from "../../src/host/departures.ts";
+import { FanOut } from "../../src/host/watch/fan-out.ts";
 import { Space } from "../../src/host/space.ts";
 import { settle } from "./support/time.ts";
 import { type FakeSocket, type FrameOf, World } from "./support/world.ts";
@@ -449,6 +451,50 @@ describe("what is watched", () => {
     for (let turn = 0; turn < 50; turn++) await settle();
     expect(order.indexOf("granted")).toBeLessThan(100);
     expect(order.filter((what) => what === "state")).toHaveLength(100);
+  });
+
+  test("is not told to one who has left while the others were being told", async () => {
+    const world = new World();
+    const sockets = await crowd(world, 30);
+    const [first, last] = [sockets[0]!, sockets.at(-1)!];
+    let isLeaving = true;
+    first.onSent = (text) => {
+      if (!isLeaving || !text.includes("state")) return;
+      isLeaving = false;
+      last.ask({ t: "unwatch", id: "w" });
+    };
+    world.session().acquire("k");
+    for (let turn = 0; turn < 10; turn++) await settle();
+    expect(sockets.map((socket) => socket.frames("state").length)).toEqual([...Array<number>(29).fill(2), 1]);
+    // And whoever is told next is not kept waiting by that.
+    world.advance(50);
+    world.session().acquire("k");
+    for (let turn = 0; turn < 10; turn++) await settle();
+    expect(sockets.map((socket) => socket.frames("state").length)).toEqual([...Array<number>(29).fill(3), 1]);
+  });
+
+  test("is told to the others when one cannot be told", async () => {
+    const told: string[] = [];
+    const errors: unknown[] = [];
+    const line = new FanOut(
+      (_, go) => void setImmediate(go),
+      new Departures(),
+      (error, { where }) => void errors.push([where, error]),
+    );
+    const error = new Error("cannot");
+    const tellers = ["a", "b", "c"];
+    line.add(() => {
+      const name = tellers.shift();
+      if (name === "b") throw error;
+      if (name !== undefined) told.push(name);
+      return name !== undefined;
+    });
+    line.add(() => {
+      told.push("next");
+      return false;
+    });
+    await settle();
+    expect([told, errors]).toEqual([["a", "c", "next"], [["watch", error]]]);
   });
 
   test("is not told to one who does not read: that one is cut, and the others are told", async () => {
