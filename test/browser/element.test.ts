@@ -131,10 +131,46 @@ for (const kind of [chromium, firefox]) {
       await tab.call("move", "gate");
       expect(await tab.call("fence", "gate")).toBe(fence);
       expect(await tab.call("isUsable", "#gate [slot=held]")).toBe(true);
+      // It has not got the lock a second time.
+      expect(eventsOf(await tab.call("events"), "lockacquired")).toHaveLength(1);
       const next = site.latchkey.locks.acquire(key);
       await tab.call("remove", "gate");
       await using lock = await next;
       expect(lock.fence).toBeGreaterThan(fence ?? 0);
+    });
+
+    test("a gate that becomes `auto` later gets in line then", async () => {
+      const { tab } = await open("");
+      await using _ = tab;
+      expect(await tab.call("state", "gate")).toBe("idle");
+      await tab.call("set", "gate", "auto", "");
+      await tab.call("reached", "gate", "held");
+    });
+
+    test("a gate asks for the lease and shows the text that its attributes name, and with `requeue` has the lock again after a break", async () => {
+      const { tab, key } = await open(`auto requeue ttl="600000" meta="Ada, at the desk"`);
+      await using _ = tab;
+      await tab.call("reached", "gate", "held");
+      const [holder] = (await site.latchkey.locks.status(key)).holders;
+      expect(holder).toMatchObject({ meta: "Ada, at the desk", expiresIn: expect.any(Number) });
+      expect(holder?.expiresIn).toBeGreaterThan(300_000);
+      site.cut();
+      const acquired = async (): Promise<number> => eventsOf(await tab.call("events"), "lockacquired").length;
+      await expect.poll(acquired, { timeout: 20_000 }).toBe(2);
+      const events = await tab.call("events");
+      expect(eventsOf(events, "locklost")).toMatchObject([{ key, reason: "dropped" }]);
+      expect(events.find(({ type }) => type === "locklost")?.isUsable).toBe(false);
+      expect(await tab.call("isUsable", "#gate [slot=held]")).toBe(true);
+    });
+
+    test("a gate without a connection asks for patience", async () => {
+      // No browser connects to this port.
+      await using tab = await browser().open<GateCalls>(`${page}?server=${encodeURIComponent("http://localhost:9")}`);
+      await tab.call("define");
+      await tab.call("put", markup(`key-${++count}`));
+      expect(await tab.call("state", "gate")).toBe("connecting");
+      expect(await shown(tab)).toEqual([true, true, false]);
+      expect(await tab.call("isUsable", "#gate [slot=held]")).toBe(false);
     });
 
     test("a gate with another key is another claim", async () => {

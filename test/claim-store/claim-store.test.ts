@@ -164,6 +164,25 @@ describe("a claim", () => {
     }
   });
 
+  test("a loss with the connection is told as one, and never as if nobody had wanted the lock", async () => {
+    for (const requeue of [false, true]) {
+      const view = await start();
+      const { share, mount, seen } = part(view);
+      mount();
+      await settle();
+      const { id } = frames(view, "watch")[0]!;
+      share.options = { requeue };
+      await hold(view, share);
+      const keys = [{ key: "a", status: "held", holders: [], waiting: 0 }];
+      await view.server.end().say(JSON.stringify({ t: "state", id, full: true, keys }));
+      expect(share.getSnapshot()).toMatchObject({ state: "held", isCurrent: true });
+      seen.length = 0;
+      await view.server.end().drop();
+      expect(share.getSnapshot().isCurrent).toBe(false);
+      expect(new Set(seen)).toEqual(new Set([requeue ? "connecting" : "lost"]));
+    }
+  });
+
   test.each(["expired", "dropped", "unknown"])(
     "a claim that was lost because it is %s queues again if it was told to",
     async (reason) => {
