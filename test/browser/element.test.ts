@@ -51,6 +51,12 @@ async function readmePage(): Promise<string> {
   }
 }
 
+/** How many there are on the server. */
+async function watches(): Promise<number> {
+  const metrics = await (await fetch(`${site.url}/metrics`)).text();
+  return Number(/^latchkey_watches (\d+)$/m.exec(metrics)?.[1]);
+}
+
 const eventsOf = (events: readonly Told[], type: string): Told["detail"][] =>
   events.filter((event) => event.type === type).map(({ detail }) => detail);
 
@@ -84,6 +90,9 @@ for (const kind of [chromium, firefox]) {
       expect(await tab.call("isUsable", "#always")).toBe(true);
       expect((await site.latchkey.locks.status(key)).status).toBe("free");
       expect(eventsOf(await tab.call("events"), "locklost")).toEqual([]);
+
+      await tab.call("set", "gate", "hidden", "");
+      expect(await tab.call("isShown", "#always")).toBe(false);
     });
 
     test("a gate waits in line, says where it stands, and opens when its turn comes", async () => {
@@ -137,6 +146,7 @@ for (const kind of [chromium, firefox]) {
       await tab.call("remove", "gate");
       await using lock = await next;
       expect(lock.fence).toBeGreaterThan(fence ?? 0);
+      await expect.poll(() => watches(), { timeout: 20_000 }).toBe(0);
     });
 
     test("a gate that becomes `auto` later gets in line then", async () => {
@@ -182,6 +192,14 @@ for (const kind of [chromium, firefox]) {
       await (await next).release();
       await tab.call("reached", "gate", "held");
       expect((await site.latchkey.locks.status(`${key}-b`)).holders).toHaveLength(1);
+      // What becomes of the old key is nothing to it any more.
+      await tab.call("put", markup(key, "", "witness"));
+      await using _lock = await site.latchkey.locks.acquire(key);
+      const seen = async (): Promise<number> =>
+        (await tab.call("events")).filter(({ id, detail }) => id === "witness" && detail.holders?.length === 1).length;
+      await expect.poll(seen, { timeout: 20_000 }).toBe(1);
+      expect(await tab.call("state", "gate")).toBe("held");
+      expect(await tab.call("isUsable", "#gate [slot=held]")).toBe(true);
     });
 
     test("gates of one page share a claim, and the last one lets go", async () => {

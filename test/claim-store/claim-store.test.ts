@@ -292,6 +292,7 @@ describe("parts that share a claim", () => {
     const [one, two] = [part(view), part(view)];
     for (const { mount } of [one, two]) mount();
     await hold(view, one.share);
+    two.share.acquire();
     two.share.release().catch(() => undefined);
     expect(one.share.getSnapshot().state).toBe("idle");
     expect(frames(view, "release")).toHaveLength(1);
