@@ -9,6 +9,8 @@ export interface Part {
   readonly lockKey: string;
   readonly auto?: boolean;
   readonly requeue?: boolean;
+  /** Rendering it throws. */
+  readonly isBroken?: boolean;
 }
 
 export interface View {
@@ -32,8 +34,9 @@ interface LockPartProps extends Part {
   readonly onShown: (name: string, lock: UseLock | undefined) => void;
 }
 
-function LockPart({ name, lockKey, auto, requeue, onShown }: LockPartProps): ReactElement {
+function LockPart({ name, lockKey, auto, requeue, isBroken, onShown }: LockPartProps): ReactElement {
   const lock = useLock(lockKey, { auto, requeue, meta: { part: name } });
+  if (isBroken === true) throw new Error("broken");
   useEffect(() => onShown(name, lock));
   useEffect(() => () => onShown(name, undefined), [name, onShown]);
   return createElement("p", { id: name }, lock.state);
