@@ -21,8 +21,11 @@ class Worker {
   static async prepare(job: Job): Promise<Worker> {
     const driver = await driverOf(job.driver);
     const crew = new Crew(job, driver, await driver.open(job.target));
-    if (!connectsItself(crew)) await crew.connect();
-    return new Worker(crew, await courseOf(crew));
+    const course = await watched(crew, async () => {
+      if (!connectsItself(crew)) await crew.connect();
+      return courseOf(crew);
+    });
+    return new Worker(crew, course);
   }
 
   async slice(ms: number, isWarmUp: boolean, atNs: number | undefined): Promise<Slice> {
@@ -61,7 +64,7 @@ class Worker {
     if (this.#crew.error === undefined) await this.#orStuck(async () => this.#course.end?.());
     if (this.#crew.error !== undefined) throw this.#crew.error;
     const bytes = clients.reduce((sum, client) => sum + (client.bytes ?? 0), 0);
-    const isFair = scenario.shape === "cycles" || scenario.shape === "crash";
+    const isFair = ["cycles", "crash", "drain"].includes(scenario.shape);
     return {
       handOff: record.handOffs.summary(),
       cutHandOff: record.cutHandOffs.summary(),
@@ -79,9 +82,13 @@ class Worker {
   }
 
   #orStuck<T>(run: () => Promise<T>): Promise<T> {
-    const crew = this.#crew;
-    return Promise.race([orStuck(run, () => crew.steps), crew.failed]);
+    return watched(this.#crew, run);
   }
+}
+
+/** Rejects when nothing moves any more, and with the first thing that goes wrong: whoever waits for what has ended would do so for ever. */
+function watched<T>(crew: Crew, run: () => Promise<T>): Promise<T> {
+  return Promise.race([orStuck(run, () => crew.steps), crew.failed]);
 }
 
 let worker: Worker | undefined;
