@@ -15,6 +15,8 @@ export interface Ask {
 export interface Held {
   /** The service's own number of the claim's place in line, where it tells one. */
   readonly ticket?: number | undefined;
+  /** When the client heard of that place, ns by `performance.now()`: whoever asked later and was granted at once has overtaken it. */
+  readonly queuedAtNs?: number | undefined;
   /** The service's own number of the grant, rising, where it tells one. */
   readonly fence?: number | undefined;
   /** Resolves when the service has acknowledged. */
