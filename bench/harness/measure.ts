@@ -50,8 +50,7 @@ export async function measure(
   const connect = async (who: Subject | Floor): Promise<Party> => {
     const { can } = await driverOf(who.driver);
     const costs = costsOf(scenario, who, can.quiet, turns.sliceMs);
-    const server = who.server && (await servers.get(who.server));
-    return Party.prepare(who, server, scenario, turns.loaders, costs);
+    return Party.prepare(who, who.server && servers.get(who.server), scenario, turns.loaders, costs);
   };
   const pairs = await Promise.all(subjects.map((subject) => prepare(scenario, subject, controls, connect)));
   const floors = await Promise.all(controls.values());

@@ -50,17 +50,23 @@ export class Party {
     this.#warmUpMs = "warmUpMs" in who ? who.warmUpMs : 0;
   }
 
-  /** Connected and ready; what goes wrong stands in `error`. */
+  /** Connected and ready; what goes wrong stands in `error`, also where the server does not start. */
   static async prepare(
     who: Subject | Floor,
-    server: BenchServer | undefined,
+    starting: Promise<BenchServer> | undefined,
     scenario: Scenario,
     loaderCount: number,
     costs: Costs,
   ): Promise<Party> {
+    // At once: by the time that the driver is there it may have failed with nobody to hear of it.
+    const started = starting?.catch((error: unknown) => messageOf(error));
     const { can } = await driverOf(who.driver);
+    const found = await started;
+    const server = typeof found === "string" ? undefined : found;
     const loaders = new Loaders(who.load, can.quiet, loadersFor(scenario, server !== undefined, loaderCount));
     const party = new Party(who, scenario, loaders, server, can.quiet, costs);
+    if (typeof found === "string") party.error = found;
+    if (party.error !== undefined) return party;
     const row = `row${++rowCount}-${process.pid}`;
     const count = scenario.keys === "hot" ? 1 : scenario.keys === "own" ? scenario.clients : scenario.keys;
     const keys = Array.from({ length: count }, (_, index) => `${row}:${index}`);
@@ -131,8 +137,12 @@ export class Party {
     try {
       return await run();
     } catch (error) {
-      this.error = error instanceof Error ? error.message : String(error);
+      this.error = messageOf(error);
       return undefined;
     }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

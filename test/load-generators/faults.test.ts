@@ -22,7 +22,7 @@ async function measured(fault: Fault, rest: Partial<Scenario> = {}): Promise<Row
   const server = await lockServer(fault);
   const scenario = { ...HOT, ...rest };
   try {
-    const party = await Party.prepare(GIVEN, server, scenario, 1, costsOf(scenario, GIVEN, true, 100));
+    const party = await Party.prepare(GIVEN, Promise.resolve(server), scenario, 1, costsOf(scenario, GIVEN, true, 100));
     await party.warmUp(20);
     await party.slice(100);
     await party.slice(100);
@@ -66,4 +66,13 @@ test("a server that gives the releaser its lock again fails the run, and whoever
   expect(fairness).toMatchObject({ starved: 7, maxByMin: null });
   expect(fairness?.jain).toBeCloseTo(1 / 8);
   expect(fairness?.selfShare).toBeGreaterThan(0.9);
+});
+
+test("a server that does not start fails its own row, and leaves the others theirs", async () => {
+  const starting = Promise.reject(new Error("it ended with 1"));
+  const party = await Party.prepare(GIVEN, starting, HOT, 1, costsOf(HOT, GIVEN, true, 100));
+  await party.warmUp(20);
+  expect(await party.slice(100)).toBeUndefined();
+  await party.finish();
+  expect(party.row()).toEqual({ invalid: "it ended with 1" });
 });
