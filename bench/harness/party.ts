@@ -4,7 +4,7 @@ import { driverOf } from "../drivers/all.ts";
 import { spread } from "../figures.ts";
 import type { Figures } from "../load/job.ts";
 import { LONG_SLICE_MS, type Scenario } from "../scenarios.ts";
-import { usageOf } from "../servers/proc.ts";
+import { threadTimesOf, usedMs } from "../servers/proc.ts";
 import type { BenchServer } from "../servers/server.ts";
 import { type Costs, isLong } from "./costs.ts";
 import { Loaders, loadersFor, type Turn } from "./loaders.ts";
@@ -85,9 +85,9 @@ export class Party {
 
   async slice(ms: number): Promise<Turn | undefined> {
     if (this.error !== undefined) return undefined;
-    const before = this.#serverCpu();
+    const before = this.#serverTimes();
     const slice = await this.#try(() => this.#loaders.slice(this.#lengthOf(ms), false));
-    this.#serverCpuMs += this.#serverCpu() - before;
+    this.#serverCpuMs += usedMs(before, this.#serverTimes());
     if (slice !== undefined) {
       this.slices.push(slice);
       // By what it did, not once and for all: it may have been the machine that stood still.
@@ -127,10 +127,10 @@ export class Party {
     };
   }
 
-  #serverCpu(): number {
+  #serverTimes(): ReadonlyMap<string, number> {
     const { pid, helperPids = [] } = this.#server ?? {};
-    if (pid === undefined) return 0;
-    return [pid, ...helperPids].reduce((sum, each) => sum + (usageOf(each)?.cpuMs ?? 0), 0);
+    const pids = pid === undefined ? [] : [pid, ...helperPids];
+    return new Map(pids.flatMap((each) => [...threadTimesOf(each)]));
   }
 
   async #try<T>(run: () => Promise<T>): Promise<T | undefined> {
