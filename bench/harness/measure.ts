@@ -114,10 +114,11 @@ function rate({ cycles, windowMs }: Slice): number {
 }
 
 function rowOf(scenario: Scenario, { subject, floor, party, timeRatios, cycleRatios }: Pair): Row {
+  const who = { scenario: scenario.name, subject: subject.name, floor: ownFloorOf(scenario) ?? floor?.name };
+  // Of turns before it broke there are ratios.
+  if (party.error !== undefined) return { ...who, ...party.row() };
   return {
-    scenario: scenario.name,
-    subject: subject.name,
-    floor: ownFloorOf(scenario) ?? floor?.name,
+    ...who,
     timeRatio: spread(timeRatios),
     cycleRatio: scenario.shape === "cycles" ? spread(cycleRatios) : undefined,
     ...party.row(),

@@ -5,18 +5,7 @@ import { Party } from "../../bench/harness/party.ts";
 import type { Row } from "../../bench/harness/results.ts";
 import { GIVEN } from "../../bench/harness/subjects.ts";
 import type { Scenario } from "../../bench/scenarios.ts";
-import { type Fault, lockServer } from "./lock-server.ts";
-
-const HOT: Scenario = {
-  name: "hot",
-  shape: "cycles",
-  clients: 8,
-  keys: "hot",
-  holdMs: 0,
-  readers: 0,
-  limit: undefined,
-  floor: "relay",
-};
+import { type Fault, HOT, lockServer } from "./lock-server.ts";
 
 async function measured(fault: Fault, rest: Partial<Scenario> = {}): Promise<Row> {
   const server = await lockServer(fault);

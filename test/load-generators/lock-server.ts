@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
+import type { Scenario } from "../../bench/scenarios.ts";
 import type { BenchServer } from "../../bench/servers/server.ts";
 
 export type Fault =
@@ -17,6 +18,18 @@ export type Fault =
   | "hangs up at hello"
   | "takes a lock away"
   | "answers an error";
+
+/** What shows most of them. */
+export const HOT: Scenario = {
+  name: "hot",
+  shape: "cycles",
+  clients: 8,
+  keys: "hot",
+  holdMs: 0,
+  readers: 0,
+  limit: undefined,
+  floor: "relay",
+};
 
 interface Waiter {
   readonly socket: WebSocket;
