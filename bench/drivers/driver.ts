@@ -30,8 +30,6 @@ export interface BenchClient {
   /** Ends the connection without letting go of anything. Only where `can.drop`. Default `fin`. */
   drop(cut?: Cut): void;
   close(): Promise<void>;
-  /** Payload bytes sent and received so far, where the driver sees them. */
-  readonly bytes?: number;
 }
 
 export interface Target {

@@ -52,10 +52,6 @@ class RawSession {
     socket.onText = (text) => this.#heard(text);
   }
 
-  get bytes(): number {
-    return this.#socket.bytes;
-  }
-
   hello(): Promise<void> {
     return new Promise((resolve) => {
       this.#welcomed = resolve;

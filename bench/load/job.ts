@@ -117,6 +117,7 @@ export interface Figures {
   readonly violations: number;
   /** All of them, the warm-up included. */
   readonly grants: number;
+  /** That the clients read and wrote, heads of frames and of HTTP included; null: nothing, or unknown. */
   readonly bytesPerCycle: number | null;
   readonly timeline: readonly Hold[];
   readonly storm: Storm | null;

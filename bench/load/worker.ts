@@ -6,12 +6,14 @@ import { median } from "../figures.ts";
 import { Crew } from "./crew.ts";
 import type { Figures, Job, Order, Reply, Slice } from "./job.ts";
 import { untilMachineNs } from "./log.ts";
+import { Meter } from "./meter.ts";
 import { connectsItself, type Course, courseOf } from "./shapes.ts";
 import { orStuck } from "./stuck.ts";
 
 class Worker {
   readonly #crew: Crew;
   readonly #course: Course;
+  readonly #meter = new Meter();
 
   private constructor(crew: Crew, course: Course) {
     this.#crew = crew;
@@ -33,11 +35,13 @@ class Worker {
     opened.wake?.();
     if (atNs !== undefined) await untilMachineNs(atNs);
     record.beginSlice();
+    this.#meter.begin(record);
     const before = process.cpuUsage();
     const beganNs = gate.nowNs();
     const againstNs = await this.#orStuck(() => this.#course.turn(ms));
     const cpu = process.cpuUsage(before);
     const windowMs = (gate.nowNs() - beganNs) / 1e6;
+    this.#meter.end(record);
     const { cycles } = record;
     // A grant that comes meanwhile does not count: the gate is closed.
     await this.#orStuck(async () => opened.rest?.());
@@ -46,6 +50,7 @@ class Worker {
     const scores = record.scoresOf(this.#crew.scenario.shape);
     if (isWarmUp) {
       record.forgetTimes();
+      this.#meter.forget();
       this.#course.forget?.();
     }
     return {
@@ -60,10 +65,9 @@ class Worker {
   }
 
   async figures(): Promise<Figures> {
-    const { record, clients, scenario } = this.#crew;
+    const { record, scenario } = this.#crew;
     if (this.#crew.error === undefined) await this.#orStuck(async () => this.#course.end?.());
     if (this.#crew.error !== undefined) throw this.#crew.error;
-    const bytes = clients.reduce((sum, client) => sum + (client.bytes ?? 0), 0);
     const isFair = ["cycles", "crash", "drain"].includes(scenario.shape);
     return {
       handOff: record.handOffs.summary(),
@@ -72,7 +76,7 @@ class Worker {
       fairness: isFair ? record.fairness() : null,
       violations: record.violations,
       grants: record.grantCount,
-      bytesPerCycle: bytes === 0 || scenario.shape !== "cycles" ? null : bytes / record.grantCount,
+      bytesPerCycle: scenario.shape === "cycles" ? this.#meter.bytesPerGrant() : null,
       timeline: record.timeline,
       storm: null,
       reconnect: null,

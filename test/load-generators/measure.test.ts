@@ -1,20 +1,27 @@
 import { expect, test } from "vitest";
 import { measure, type Servers } from "../../bench/harness/measure.ts";
+import type { Kind } from "../../bench/harness/progress.ts";
 import type { Row } from "../../bench/harness/results.ts";
 import { GIVEN } from "../../bench/harness/subjects.ts";
 import { start } from "../../bench/servers/kinds.ts";
-import { HOT, type Fault, lockServer } from "./lock-server.ts";
+import { HOT, lockServer } from "./lock-server.ts";
 
-/** One round, so that a row's medians are those of its one turn. */
-async function measured(fault: Fault): Promise<readonly [floor: Row, subject: Row]> {
-  const running = { given: await lockServer(fault), "floor-node": await start("floor-node") };
+/** `breaksAfter`: so many turns, that of the floor among them. */
+async function measured(rounds: number, breaksAfter?: number): Promise<readonly [floor: Row, subject: Row]> {
+  const given = await lockServer("none");
+  const running = { given, "floor-node": await start("floor-node") };
+  let turnsDone = 0;
+  const tell = (_ms: number, kind: Kind): void => {
+    // Warm-ups of the two come first.
+    if (kind === "turns" && ++turnsDone - 2 === breaksAfter) given.closeOne();
+  };
   const servers: Servers = {
     whyMissing: () => undefined,
     get: (kind) => Promise.resolve(running[kind as keyof typeof running]),
   };
   try {
-    const turns = { rounds: 1, sliceMs: 100, loaders: 1 };
-    const rows = await measure({ scenario: HOT, subjects: [GIVEN], skipped: [] }, turns, servers, () => undefined);
+    const turns = { rounds, sliceMs: 100, loaders: 1 };
+    const rows = await measure({ scenario: HOT, subjects: [GIVEN], skipped: [] }, turns, servers, tell);
     expect(rows.map(({ subject }) => subject)).toEqual(["relay on node", "given ws-raw"]);
     return rows as unknown as readonly [Row, Row];
   } finally {
@@ -23,7 +30,8 @@ async function measured(fault: Fault): Promise<readonly [floor: Row, subject: Ro
 }
 
 test("a row is given as multiples of its floor's turn: its time by the floor's, and its cycles by the floor's", async () => {
-  const [floor, row] = await measured("none");
+  // One turn, so that a row's medians are those of it.
+  const [floor, row] = await measured(1);
   const over = (of: (row: Row) => number | undefined): number => (of(row) ?? Number.NaN) / (of(floor) ?? Number.NaN);
   expect(row.floor).toBe("relay on node");
   expect(row.timeRatio?.median).toBeCloseTo(over(({ scoreNs }) => scoreNs?.median));
@@ -34,11 +42,14 @@ test("a row is given as multiples of its floor's turn: its time by the floor's, 
     ((floor.serverShare ?? 0) * 1e6) / (floor.cyclesPerSecond?.median ?? Number.NaN),
   );
   expect(row.serverShare).toBeUndefined();
+  // A masked frame of five letters to the server and a plain one back, and little that is none of them.
+  expect(floor.figures?.bytesPerCycle).toBeGreaterThanOrEqual(2 + 4 + 5 + 2 + 5);
+  expect(floor.figures?.bytesPerCycle).toBeLessThan(2 * 18);
   expect(row.loadShare).toBeLessThan(1.5);
 });
 
 test("a socket that drops in the middle of a row leaves it no figure, and its floor all of them", async () => {
-  const [floor, row] = await measured("closes a socket");
+  const [floor, row] = await measured(2, 2);
   expect(row).toEqual({
     scenario: HOT.name,
     subject: "given ws-raw",
