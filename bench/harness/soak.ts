@@ -74,7 +74,7 @@ async function turn({ party, server, samples }: Soaked, atMs: number, intervalMs
 
 async function sampleOf(
   { cycles, windowMs }: Slice,
-  { lateness, early, crashes }: NonNullable<Slice["soak"]>,
+  { lateness, ownLateness, early, crashes }: NonNullable<Slice["soak"]>,
   { url, pid }: BenchServer,
   atMs: number,
 ): Promise<SoakSample> {
@@ -84,6 +84,7 @@ async function sampleOf(
     gauges: await gaugesOf(url),
     cyclesPerSecond: (cycles * 1000) / windowMs,
     lateness,
+    ownLateness,
     early,
     crashes,
   };

@@ -98,6 +98,8 @@ export interface Gauges {
 export interface SoakSlice {
   /** From the end of a lease to the moment the next in line had the lock; null: none ended. */
   readonly lateness: Summary | null;
+  /** How late the load generator's own timers were meanwhile. */
+  readonly ownLateness: Summary | null;
   /** Leases that were ended before their time. */
   readonly early: number;
   readonly crashes: number;

@@ -72,7 +72,13 @@ describe("a run fails", () => {
   });
 
   test("when a lease ended before its time", () => {
-    const verdict: Verdict = { bytesPerHour: undefined, isGrowing: undefined, latenessNs: undefined, early: 1 };
+    const verdict: Verdict = {
+      bytesPerHour: undefined,
+      isGrowing: undefined,
+      latenessNs: undefined,
+      ownLatenessNs: undefined,
+      early: 1,
+    };
     expect(failuresOf([{ ...good, soak: { samples: [], verdict } }])).toEqual([
       "hot · bun ws-raw: 1 × a lease was ended before its time",
     ]);
