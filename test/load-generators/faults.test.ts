@@ -4,7 +4,7 @@ import { failuresOf } from "../../bench/harness/judge.ts";
 import { Party } from "../../bench/harness/party.ts";
 import type { Row } from "../../bench/harness/results.ts";
 import { GIVEN } from "../../bench/harness/subjects.ts";
-import type { Scenario } from "../../bench/scenarios.ts";
+import { isOnce, type Scenario } from "../../bench/scenarios.ts";
 import { type Fault, HOT, lockServer } from "./lock-server.ts";
 
 async function measured(fault: Fault, rest: Partial<Scenario> = {}): Promise<Row> {
@@ -12,9 +12,8 @@ async function measured(fault: Fault, rest: Partial<Scenario> = {}): Promise<Row
   const scenario = { ...HOT, ...rest };
   try {
     const party = await Party.prepare(GIVEN, Promise.resolve(server), scenario, 1, costsOf(scenario, GIVEN, true, 100));
-    await party.warmUp(20);
-    await party.slice(100);
-    await party.slice(100);
+    if (!isOnce(scenario)) await party.warmUp(20);
+    for (let round = 0; round < (isOnce(scenario) ? 1 : 2); round++) await party.slice(100);
     await party.finish();
     return { scenario: scenario.name, subject: party.name, floor: undefined, ...party.row() };
   } finally {
@@ -55,6 +54,43 @@ test("a server that gives the releaser its lock again fails the run, and whoever
   expect(fairness).toMatchObject({ starved: 7, maxByMin: null });
   expect(fairness?.jain).toBeCloseTo(1 / 8);
   expect(fairness?.selfShare).toBeGreaterThan(0.9);
+});
+
+const OWN = { keys: "own", clients: 12 } as const;
+
+test("storms cut all who hold: nobody is granted before, everybody afterwards, and nothing is left", async () => {
+  const row = await measured("none", { ...OWN, shape: "storm" });
+  expect(failuresOf([row])).toEqual([]);
+  const { sessions, acquireMs, grantedOnMs, emptyMs } = row.figures?.storm ?? {};
+  expect(sessions).toBe(12);
+  for (const ms of [acquireMs, grantedOnMs, emptyMs]) expect(ms).toBeGreaterThan(0);
+  const early = await measured("two at once", { ...OWN, shape: "storm" });
+  expect(failuresOf([early])).toEqual(["hot · given ws-raw: 12 × mutual exclusion was violated"]);
+});
+
+test("a server that still knows of those who were cut fails the reconnect storm", async () => {
+  const row = await measured("none", { ...OWN, shape: "reconnect" });
+  expect(failuresOf([row])).toEqual([]);
+  expect(row.figures?.reconnect?.left).toEqual({ sessions: 12, keys: 12, holding: 12, waiting: 0 });
+  const left = await measured("counts sessions that have gone", { ...OWN, shape: "reconnect" });
+  expect(failuresOf([left])).toEqual([expect.stringMatching(/12 hold again, and the server knows of {"sessions":24,/)]);
+});
+
+test("a holder that is cut hands on, after a crash among many and between two, and that is told apart from a release", async () => {
+  for (const scenario of [{ shape: "crash" }, { shape: "drop", clients: 2, cut: "fin" }] as const) {
+    const row = await measured("none", scenario);
+    expect(failuresOf([row])).toEqual([]);
+    expect(row.figures?.cutHandOff?.count).toBeGreaterThan(0);
+    expect(row.figures?.handOff?.count).toBeGreaterThan(0);
+  }
+});
+
+test("whoever holds for 1 ms holds for no less", async () => {
+  const { figures } = await measured("none", { holdMs: 1 });
+  const holds = figures?.timeline.map(([, fromMs, toMs]) => toMs - fromMs) ?? [];
+  expect(holds.length).toBeGreaterThan(0);
+  // A timer may be early by less than one of its turns, and a turn of the gate may end on the way.
+  expect(Math.max(...holds)).toBeGreaterThan(0.9);
 });
 
 test("a server that does not start fails its own row, and leaves the others theirs", async () => {

@@ -1,6 +1,7 @@
 /** A lock server of a page, with one fault on purpose: what a benchmark must not take for a fast one. */
 
 import { once } from "node:events";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Scenario } from "../../bench/scenarios.ts";
@@ -17,7 +18,8 @@ export type Fault =
   | "closes a socket"
   | "hangs up at hello"
   | "takes a lock away"
-  | "answers an error";
+  | "answers an error"
+  | "counts sessions that have gone";
 
 /** What shows most of them. */
 export const HOT: Scenario = {
@@ -31,7 +33,8 @@ export const HOT: Scenario = {
   floor: "relay",
 };
 
-interface Waiter {
+/** A claim: it waits, and then holds. */
+interface Claim {
   readonly socket: WebSocket;
   readonly id: string;
 }
@@ -51,89 +54,151 @@ export interface LockServer extends BenchServer {
 }
 
 export async function lockServer(fault: Fault): Promise<LockServer> {
-  const server = new WebSocketServer({ host: "127.0.0.1", port: 0, handleProtocols: () => "latchkey.v1" });
-  await once(server, "listening");
-  const keys = new Map<string, Key>();
-  let grants = 0;
-  let tickets = 0;
-  const grant = (key: string, { socket, id }: Waiter): void => {
-    grants += 1;
-    tell(socket, { t: "granted", id, key, token: "token", fence: fault === "the same fence for all" ? 1 : grants });
-    if (grants !== GRANTS_BEFORE) return;
-    if (fault === "closes a socket") socket.close(1011);
-    if (fault === "takes a lock away") tell(socket, { t: "lost", key, reason: "revoked" });
-    if (fault === "answers an error") tell(socket, { t: "refused", id: "any", code: "limit" });
-  };
-  const keyOf = (name: string): Key => {
-    const key = keys.get(name) ?? new Key(fault, (waiter) => grant(name, waiter));
-    keys.set(name, key);
-    return key;
-  };
-  const serve = (socket: WebSocket, { t, id, key }: Frame): void => {
-    if (t === "hello" && fault === "hangs up at hello") socket.close(4500);
-    else if (t === "hello") tell(socket, { t: "welcome" });
-    else if (t === "release") {
-      keyOf(key).release();
-      tell(socket, { t: "released", id });
-    } else if (!keyOf(key).ask({ socket, id })) tell(socket, { t: "queued", id, ticket: ++tickets, position: 1 });
-  };
-  server.on("connection", (socket) => {
-    socket.on("message", (text: Buffer) => {
-      const frames = [JSON.parse(text.toString()) as Frame | Frame[]].flat();
-      for (const frame of frames) serve(socket, frame);
-      for (const key of keys.values()) key.grantOn();
-    });
+  const locks = new Locks(fault);
+  const http = createServer((request, response) => response.end(locks.told(request.url ?? "")));
+  const sockets = new WebSocketServer({ server: http, handleProtocols: () => "latchkey.v1" });
+  sockets.on("connection", (socket) => {
+    locks.opened();
+    socket.on("message", (text: Buffer) => locks.heard(socket, text.toString()));
+    socket.on("close", () => locks.closed(socket));
   });
-  const { port } = server.address() as AddressInfo;
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  const { port } = http.address() as AddressInfo;
   return {
     url: `ws://127.0.0.1:${port}`,
     pid: undefined,
-    closeOne: () => [...server.clients][0]?.close(1011),
+    closeOne: () => [...sockets.clients][0]?.close(1011),
     stop: async () => {
-      for (const socket of server.clients) socket.terminate();
-      server.close();
+      for (const socket of sockets.clients) socket.terminate();
+      http.close();
     },
   };
 }
 
+class Locks {
+  readonly #fault: Fault;
+  readonly #keys = new Map<string, Key>();
+  #sessions = 0;
+  #grants = 0;
+  #tickets = 0;
+
+  constructor(fault: Fault) {
+    this.#fault = fault;
+  }
+
+  opened(): void {
+    this.#sessions += 1;
+  }
+
+  heard(socket: WebSocket, text: string): void {
+    for (const frame of [JSON.parse(text) as Frame | Frame[]].flat()) this.#serve(socket, frame);
+    for (const key of this.#keys.values()) key.grantOn();
+  }
+
+  closed(socket: WebSocket): void {
+    if (this.#fault !== "counts sessions that have gone") this.#sessions -= 1;
+    for (const key of this.#keys.values()) key.dropped(socket);
+  }
+
+  /** Of the whole server, or of one key. */
+  told(path: string): string {
+    if (path !== "/metrics") {
+      const key = this.#keys.get(decodeURIComponent(path.slice(path.lastIndexOf("/") + 1)));
+      return JSON.stringify({ status: (key?.holding ?? 0) > 0 ? "held" : "free", waiting: key?.waiting ?? 0 });
+    }
+    const keys = [...this.#keys.values()].filter(({ holding }) => holding > 0);
+    const sum = (of: (key: Key) => number): number => keys.reduce((total, key) => total + of(key), 0);
+    const holding = sum((key) => key.holding);
+    const gauges = { sessions: this.#sessions, keys: keys.length, holding, waiting: sum((key) => key.waiting) };
+    return Object.entries(gauges)
+      .map(([name, value]) => `latchkey_${name} ${value}\n`)
+      .join("");
+  }
+
+  #serve(socket: WebSocket, { t, id, key }: Frame): void {
+    if (t === "hello" && this.#fault === "hangs up at hello") socket.close(4500);
+    else if (t === "hello") tell(socket, { t: "welcome" });
+    else if (t === "release") {
+      this.#keyOf(key).release(socket);
+      tell(socket, { t: "released", id });
+    } else if (!this.#keyOf(key).ask({ socket, id })) {
+      tell(socket, { t: "queued", id, ticket: ++this.#tickets, position: 1 });
+    }
+  }
+
+  #keyOf(name: string): Key {
+    const key = this.#keys.get(name) ?? new Key(this.#fault, (claim) => this.#grant(name, claim));
+    this.#keys.set(name, key);
+    return key;
+  }
+
+  #grant(key: string, { socket, id }: Claim): void {
+    this.#grants += 1;
+    const fence = this.#fault === "the same fence for all" ? 1 : this.#grants;
+    tell(socket, { t: "granted", id, key, token: "token", fence });
+    if (this.#grants !== GRANTS_BEFORE) return;
+    if (this.#fault === "closes a socket") socket.close(1011);
+    if (this.#fault === "takes a lock away") tell(socket, { t: "lost", key, reason: "revoked" });
+    if (this.#fault === "answers an error") tell(socket, { t: "refused", id: "any", code: "limit" });
+  }
+}
+
 class Key {
   readonly #fault: Fault;
-  readonly #grant: (waiter: Waiter) => void;
-  readonly #waiters: Waiter[] = [];
-  #holders = 0;
+  readonly #grant: (claim: Claim) => void;
+  #holders: Claim[] = [];
+  #waiters: Claim[] = [];
 
-  constructor(fault: Fault, grant: (waiter: Waiter) => void) {
+  constructor(fault: Fault, grant: (claim: Claim) => void) {
     this.#fault = fault;
     this.#grant = grant;
   }
 
+  get holding(): number {
+    return this.#holders.length;
+  }
+
+  get waiting(): number {
+    return this.#waiters.length;
+  }
+
   /** Whether it was granted at once. */
-  ask(waiter: Waiter): boolean {
+  ask(claim: Claim): boolean {
     if (this.#isFull || (this.#waiters.length > 0 && this.#fault !== "own lock again")) {
-      this.#waiters.push(waiter);
+      this.#waiters.push(claim);
       return false;
     }
-    this.#holders += 1;
-    this.#grant(waiter);
+    this.#hold(claim);
     return true;
   }
 
-  release(): void {
-    this.#holders -= 1;
+  release(socket: WebSocket): void {
+    this.#holders = this.#holders.filter((claim) => claim.socket !== socket);
     if (this.#fault !== "own lock again") this.grantOn();
+  }
+
+  dropped(socket: WebSocket): void {
+    this.#waiters = this.#waiters.filter((claim) => claim.socket !== socket);
+    this.#holders = this.#holders.filter((claim) => claim.socket !== socket);
+    this.grantOn();
   }
 
   grantOn(): void {
     while (!this.#isFull) {
       const next = this.#fault === "last come first served" ? this.#waiters.pop() : this.#waiters.shift();
       if (next === undefined) return;
-      this.#holders += 1;
-      this.#grant(next);
+      this.#hold(next);
     }
   }
 
   get #isFull(): boolean {
-    return this.#holders >= (this.#fault === "two at once" ? 2 : 1);
+    return this.#holders.length >= (this.#fault === "two at once" ? 2 : 1);
+  }
+
+  #hold(claim: Claim): void {
+    this.#holders.push(claim);
+    this.#grant(claim);
   }
 }
 
