@@ -64,6 +64,7 @@ export class BenchSocket {
 
   async close(): Promise<void> {
     this.#isOver = true;
+    if (this.#ws.readyState === WebSocket.CLOSED) return;
     const closed = once(this.#ws, "close");
     this.#ws.close();
     await closed;

@@ -3,8 +3,7 @@
 import type { Figures, Job, Slice } from "../load/job.ts";
 import { type Entry, machineNs } from "../load/log.ts";
 import type { Scenario } from "../scenarios.ts";
-import type { RuntimeName } from "../servers/kinds.ts";
-import { Loader } from "./loader.ts";
+import type { Loader } from "./loader.ts";
 import { Replay } from "./replay.ts";
 
 /** A slice of all together. */
@@ -21,12 +20,16 @@ export class Loaders {
   #parts: readonly Job[] = [];
   #replay: Replay | undefined;
 
-  constructor(runtime: RuntimeName, isQuiet: boolean, count: number) {
-    this.#loaders = Array.from({ length: count }, () => new Loader(runtime, isQuiet));
+  constructor(loaders: readonly Loader[]) {
+    this.#loaders = loaders;
   }
 
   get count(): number {
     return this.#loaders.length;
+  }
+
+  get pids(): readonly (number | undefined)[] {
+    return this.#loaders.map(({ pid }) => pid);
   }
 
   async prepare(job: Job): Promise<void> {
@@ -74,8 +77,9 @@ export class Loaders {
     };
   }
 
-  kill(): void {
-    for (const loader of this.#loaders) loader.kill();
+  /** Of the row. */
+  async end(): Promise<void> {
+    await Promise.all(this.#loaders.map((loader) => loader.end()));
   }
 
   #numbered(log: readonly Entry[], index: number): readonly Entry[] {

@@ -18,7 +18,9 @@ export type Order =
   | { readonly do: "prepare"; readonly job: Job }
   /** `atNs`: when to begin, on the machine's clock; at once without it. */
   | { readonly do: "slice"; readonly ms: number; readonly isWarmUp: boolean; readonly atNs?: number | undefined }
-  | { readonly do: "figures" };
+  | { readonly do: "figures" }
+  /** Of a row: its connections are closed, and the next one can be prepared. */
+  | { readonly do: "end" };
 
 /** One turn at the machine. */
 export interface Slice {

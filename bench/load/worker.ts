@@ -1,6 +1,7 @@
-/** A load generator: a process of its own that does what the harness tells it, a line each. */
+/** A load generator: a process of its own that does what the harness tells it, a line each, row after row. */
 
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { driverOf } from "../drivers/all.ts";
 import { median } from "../figures.ts";
 import { Crew } from "./crew.ts";
@@ -9,6 +10,9 @@ import { untilMachineNs } from "./log.ts";
 import { Meter } from "./meter.ts";
 import { connectsItself, type Course, courseOf } from "./shapes.ts";
 import { orStuck } from "./stuck.ts";
+
+/** Closing thousands of connections, a handshake each. */
+const CLOSE_MS_MAX = 5_000;
 
 class Worker {
   readonly #crew: Crew;
@@ -85,6 +89,14 @@ class Worker {
     };
   }
 
+  /** Rejects when a connection does not close: the process is of no use for another row then. */
+  async end(): Promise<void> {
+    const { clients, opened } = this.#crew;
+    const closed = Promise.all([this.#course.close?.(), ...clients.map((client) => client.close())]);
+    await Promise.race([closed, tooLong()]);
+    await opened.close();
+  }
+
   #orStuck<T>(run: () => Promise<T>): Promise<T> {
     return watched(this.#crew, run);
   }
@@ -93,6 +105,11 @@ class Worker {
 /** Rejects when nothing moves any more, and with the first thing that goes wrong: whoever waits for what has ended would do so for ever. */
 function watched<T>(crew: Crew, run: () => Promise<T>): Promise<T> {
   return Promise.race([orStuck(run, () => crew.steps), crew.failed]);
+}
+
+async function tooLong(): Promise<never> {
+  await sleep(CLOSE_MS_MAX, undefined, { ref: false });
+  throw new Error("connections did not close");
 }
 
 let worker: Worker | undefined;
@@ -105,6 +122,11 @@ async function serve(order: Order): Promise<Reply> {
     return { ok: true };
   }
   if (worker === undefined) throw new Error("nothing is prepared");
+  if (order.do === "end") {
+    await worker.end();
+    worker = undefined;
+    return { ok: true };
+  }
   return order.do === "slice"
     ? { ok: true, slice: await worker.slice(order.ms, order.isWarmUp, order.atNs) }
     : { ok: true, figures: await worker.figures() };

@@ -187,20 +187,23 @@ export class Claim {
   }
 
   #hold(lock: Lock): void {
+    // First of all, since it looks at the clock, which may tell of more.
+    const { signal } = lock;
     this.#wait = undefined;
     if (this.#wanters.size === 0 && this.#cancelRelease === undefined) return letGo(lock);
     this.#forget();
     this.#lock = lock;
-    this.#signal = lock.signal;
-    if (this.#signal.aborted) this.#lost(lock);
-    else this.#signal.addEventListener("abort", () => this.#lost(lock), { once: true });
+    this.#signal = signal;
+    if (signal.aborted) this.#lost(lock);
+    else signal.addEventListener("abort", () => this.#lost(lock), { once: true });
     this.#refresh();
   }
 
   #lost(lock: Lock): void {
     if (this.#lock !== lock) return;
+    // Not by way of the lock, which looks at the clock first: that may tell of more, and then this must be told as a loss already.
+    const { reason, by } = this.#signal?.reason as LockLostError;
     this.#lock = undefined;
-    const { reason, by } = lock.signal.reason as LockLostError;
     this.#loss = { reason, by };
     if (this.#requeues && ACCIDENTS.has(reason)) this.#queue();
     else this.#refresh();

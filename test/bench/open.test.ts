@@ -8,12 +8,12 @@ const ARRIVALS = 40;
 
 /** Everybody is granted at once, but for the first one who comes when the gate is open: it has to wait until all have come. */
 async function crewThatStalls(): Promise<Crew> {
-  let crew: Crew | undefined;
+  const all: Crew[] = [];
   let stalled: Promise<void> | undefined;
   const held: Held = { release: () => Promise.resolve() };
   const client: BenchClient = {
     acquire: async () => {
-      const gate = crew?.gate;
+      const gate = all[0]?.gate;
       if (gate?.isOpen === true) await (stalled ??= untilNs(() => gate.nowNs(), ARRIVALS * 1e6));
       return held;
     },
@@ -34,7 +34,8 @@ async function crewThatStalls(): Promise<Crew> {
     floor: "relay",
   } as const;
   const target = { url: "", row: "row", keys: ["k"] };
-  crew = new Crew({ driver: "stalls", target, scenario, serverPid: undefined }, driver, opened);
+  const crew = new Crew({ driver: "stalls", target, scenario, serverPid: undefined }, driver, opened);
+  all.push(crew);
   await crew.connect();
   return crew;
 }

@@ -81,8 +81,8 @@ const row: Row = {
   figures,
 };
 
-function told(cells: Cells | undefined): Readonly<Record<string, string>> {
-  return Object.fromEntries(cells?.titles.map((title, index) => [title, cells.lines[0]?.[index] ?? ""]) ?? []);
+function told(found: Cells | undefined): Readonly<Record<string, string>> {
+  return Object.fromEntries(found?.titles.map((title, index) => [title, found.lines[0]?.[index] ?? ""]) ?? []);
 }
 
 function cells(scenario: Partial<Scenario>, of: Row = row): Readonly<Record<string, string>> {
@@ -184,9 +184,20 @@ test("all figures: every percentile, max ÷ median, and what there is of fairnes
   const found = allFiguresOf(base, [row]);
   expect(found?.titles).toEqual([
     "",
-    ...["hand-off p50 µs", "p90", "p99", "p99.9", "max"],
-    ...["wait p50 µs", "p90", "p99", "p99.9", "max"],
-    ...["max÷median", "rel. deviation", "holders in a window", "arrival inversions"],
+    "hand-off p50 µs",
+    "p90",
+    "p99",
+    "p99.9",
+    "max",
+    "wait p50 µs",
+    "p90",
+    "p99",
+    "p99.9",
+    "max",
+    "max÷median",
+    "rel. deviation",
+    "holders in a window",
+    "arrival inversions",
   ]);
   expect(found?.lines).toEqual([
     ["bun ws-raw", "100", "101", "102", "103", "104", "300", "301", "302", "303", "304", "1.01", "0.9354", "1.5", "9"],

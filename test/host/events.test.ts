@@ -81,12 +81,19 @@ describe("GET /v1/latch/{key}/events", () => {
     const stream = (await events(world, "/v1/latch/k/events")).read();
     const { token } = (await world.acquire("k", {})).body;
     const waiter = world.session();
-    waiter.acquire("k");
+    waiter.acquire("k", { id: "mine" });
+    expect(waiter.ask({ t: "request_access", claim: "mine", message: "may I?" })).toMatchObject({
+      t: "access_requested",
+    });
+    waiter.say({ t: "watch", id: "w", key: "k" });
     world.advance(50);
     await settle();
-    expect(stream.text).toContain('"waiting":1');
-    expect(stream.text).not.toContain("position");
-    expect(stream.text).not.toContain(token);
+    const late = (await events(world, "/v1/events")).read();
+    await settle();
+    for (const { text } of [stream, late]) {
+      expect(text).toContain('"waiting":1');
+      for (const secret of ["position", "asks", "may I?", token]) expect(text).not.toContain(secret);
+    }
   });
 
   test("begins with a comment, and has one every 15 s, so that nobody takes it for dead", async () => {

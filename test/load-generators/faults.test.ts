@@ -1,17 +1,26 @@
 import { expect, test } from "vitest";
 import { costsOf } from "../../bench/harness/costs.ts";
 import { failuresOf } from "../../bench/harness/judge.ts";
+import { LoaderPool } from "../../bench/harness/loader-pool.ts";
 import { Party } from "../../bench/harness/party.ts";
 import type { Row } from "../../bench/harness/results.ts";
-import { GIVEN } from "../../bench/harness/subjects.ts";
+import { type Floor, GIVEN, type Subject } from "../../bench/harness/subjects.ts";
 import { isOnce, type Scenario } from "../../bench/scenarios.ts";
 import { type Fault, HOT, lockServer } from "./lock-server.ts";
 
 async function measured(fault: Fault, rest: Partial<Scenario> = {}): Promise<Row> {
   const server = await lockServer(fault);
   const scenario = { ...HOT, ...rest };
+  using pool = new LoaderPool<Subject | Floor>();
   try {
-    const party = await Party.prepare(GIVEN, Promise.resolve(server), scenario, 1, costsOf(scenario, GIVEN, true, 100));
+    const party = await Party.prepare(
+      GIVEN,
+      Promise.resolve(server),
+      scenario,
+      pool,
+      1,
+      costsOf(scenario, GIVEN, true, 100),
+    );
     if (!isOnce(scenario)) await party.warmUp(20);
     for (let round = 0; round < (isOnce(scenario) ? 1 : 2); round++) await party.slice(100);
     await party.finish();
@@ -95,7 +104,8 @@ test("whoever holds for 1 ms holds for no less", async () => {
 
 test("a server that does not start fails its own row, and leaves the others theirs", async () => {
   const starting = Promise.reject(new Error("it ended with 1"));
-  const party = await Party.prepare(GIVEN, starting, HOT, 1, costsOf(HOT, GIVEN, true, 100));
+  using pool = new LoaderPool<Subject | Floor>();
+  const party = await Party.prepare(GIVEN, starting, HOT, pool, 1, costsOf(HOT, GIVEN, true, 100));
   await party.warmUp(20);
   expect(await party.slice(100)).toBeUndefined();
   await party.finish();

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { LoaderPool } from "../../bench/harness/loader-pool.ts";
 import { measure, type Servers } from "../../bench/harness/measure.ts";
 import type { Kind } from "../../bench/harness/progress.ts";
 import type { Row } from "../../bench/harness/results.ts";
-import { GIVEN } from "../../bench/harness/subjects.ts";
+import { type Floor, GIVEN, type Subject } from "../../bench/harness/subjects.ts";
 import { start } from "../../bench/servers/kinds.ts";
 import { HOT, lockServer } from "./lock-server.ts";
 
@@ -19,9 +20,10 @@ async function measured(rounds: number, breaksAfter?: number): Promise<readonly 
     whyMissing: () => undefined,
     get: (kind) => Promise.resolve(running[kind as keyof typeof running]),
   };
+  using pool = new LoaderPool<Subject | Floor>();
   try {
     const turns = { rounds, sliceMs: 100, loaders: 1 };
-    const rows = await measure({ scenario: HOT, subjects: [GIVEN], skipped: [] }, turns, servers, tell);
+    const rows = await measure({ scenario: HOT, subjects: [GIVEN], skipped: [] }, turns, servers, pool, tell);
     expect(rows.map(({ subject }) => subject)).toEqual(["relay on node", "given ws-raw"]);
     return rows as unknown as readonly [Row, Row];
   } finally {

@@ -93,6 +93,7 @@ export class SessionWatches {
       },
       refused: (why) => {
         this.#watches.delete(id);
+        listener.onChanged();
         listener.outlet.send(
           why === "limit" ? tooManyKeys(id) : refusedFrame(id, "unavailable", "nobody can say what is there"),
         );
