@@ -116,6 +116,21 @@ for (const kind of [chromium, firefox]) {
       expect(tab.errors.every((error) => error.includes("broken"))).toBe(true);
     });
 
+    test("a component asks for the mode, the limit and the lease that it names, and with another mode for another lock", async () => {
+      await using world = await start();
+      const { tab, other } = world;
+      const shared = { ...one, mode: "shared", limit: 2, ttl: 600_000 } as const;
+      await tab.call("show", { parts: [shared] });
+      await shows(tab, "one", { state: "held" });
+      const { limit, holders } = await other.status("a");
+      expect([limit, holders.length, holders[0]?.mode]).toEqual([2, 1, "shared"]);
+      expect(holders[0]?.expiresIn).toBeGreaterThan(300_000);
+      await tab.call("show", { parts: [one] });
+      await expect
+        .poll(async () => (await other.status("a")).holders.map(({ mode }) => mode), PATIENCE)
+        .toEqual(["exclusive"]);
+    });
+
     test("two components have one claim, which goes with the last of them", async () => {
       await using world = await start();
       const { tab, other } = world;

@@ -356,10 +356,8 @@ describe("what is watched", () => {
 
   test("is neither heard of nor looked at any more when the last watcher leaves while a change waits to be told", async () => {
     const submit = vi.spyOn(Space.prototype, "submit");
-    const watch = Reflect.get(Space.prototype, "watch") as (
-      this: Space,
-      ...args: Parameters<Space["watch"]>
-    ) => () => void;
+    const { value } = Object.getOwnPropertyDescriptor(Space.prototype, "watch")!;
+    const watch = value as (this: Space, ...args: Parameters<Space["watch"]>) => () => void;
     let listening = 0;
     vi.spyOn(Space.prototype, "watch").mockImplementation(function (this: Space, hear) {
       const stop = watch.call(this, hear);
