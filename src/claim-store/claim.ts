@@ -202,7 +202,7 @@ export class Claim {
   #lost(lock: Lock): void {
     if (this.#lock !== lock) return;
     // Not by way of the lock, which looks at the clock first: that may tell of more, and then this must be told as a loss already.
-    const { reason, by } = this.#signal?.reason as LockLostError;
+    const { reason, by } = (this.#signal as AbortSignal).reason as LockLostError;
     this.#lock = undefined;
     this.#loss = { reason, by };
     if (this.#requeues && ACCIDENTS.has(reason)) this.#queue();
