@@ -418,6 +418,26 @@ describe("taking over, asking, handing on", () => {
     }
   });
 
+  test("a steal that is asked for twice at once is one, and does not take the lock from itself", async () => {
+    const view = await start();
+    const [one, two] = [part(view), part(view)];
+    one.mount();
+    two.mount();
+    const stealing = [one.share.steal("my turn"), one.share.steal("my turn"), two.share.steal("mine")];
+    await settle();
+    const [steal, ...more] = frames(view, "acquire");
+    expect([steal!["message"], more]).toEqual(["my turn", []]);
+    await view.server.end().say(grantOf(steal!.id, "a", { fence: 42 }));
+    await Promise.all(stealing);
+    expect(two.share.getSnapshot()).toMatchObject({ state: "held", fence: 42 });
+    one.unmount();
+    await view.nextTurn();
+    expect(frames(view, "release")).toEqual([]);
+    two.unmount();
+    await view.nextTurn();
+    expect(frames(view, "release")).toHaveLength(1);
+  });
+
   test("who may not steal does not keep the lock that another part has and lets go", async () => {
     const view = await start();
     const [thief, owner] = [part(view), part(view)];
