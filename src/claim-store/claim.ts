@@ -76,6 +76,10 @@ export class Claim {
     this.#onIdle = onIdle;
   }
 
+  get key(): string {
+    return this.#identity.key;
+  }
+
   get snapshot(): ClaimSnapshot {
     return this.#snapshot;
   }
@@ -117,6 +121,11 @@ export class Claim {
     this.#cancelRelease = this.#later(() => {
       this.#letGo().then(undefined, () => undefined);
     });
+  }
+
+  /** What is to be let go a turn later is let go now. */
+  makeWay(): void {
+    if (this.#cancelRelease !== undefined) this.#letGo().then(undefined, () => undefined);
   }
 
   /** Nobody wants it any more, now. Resolves when it is let go; never rejects. */

@@ -333,6 +333,28 @@ describe("a part that is removed and put back", () => {
     expect(view.server.end().sent()).toEqual([]);
   });
 
+  test("with another mode or limit makes way for itself, and not for others", async () => {
+    const view = await start();
+    const [before, after, other] = [
+      part(view, "a", { mode: "shared", limit: 2 }),
+      part(view, "a"),
+      part(view, "a", { mode: "shared", limit: 3 }),
+    ];
+    before.mount();
+    await hold(view, before.share);
+    before.unmount();
+    after.mount();
+    after.share.acquire();
+    const sent = (): string[] => (view.server.end().sent() as { t: string }[]).map(({ t }) => t);
+    await settle();
+    expect(sent()).toEqual(["release", "acquire"]);
+    // A part that stays keeps what it wants.
+    other.mount();
+    other.share.acquire();
+    await view.nextTurn();
+    expect(sent()).toEqual(["acquire"]);
+  });
+
   test("later has let go: a wait is cancelled, and so is a grant that crosses the cancel", async () => {
     const view = await start();
     const { share, mount, unmount } = part(view);
