@@ -126,9 +126,9 @@ for (const kind of [chromium, firefox]) {
       expect([limit, holders.length, holders[0]?.mode]).toEqual([2, 1, "shared"]);
       expect(holders[0]?.expiresIn).toBeGreaterThan(300_000);
       await tab.call("show", { parts: [one] });
-      await expect
-        .poll(async () => (await other.status("a")).holders.map(({ mode }) => mode), PATIENCE)
-        .toEqual(["exclusive"]);
+      await shows(tab, "one", { state: "held", waiting: 0 });
+      const after = await other.status("a");
+      expect([after.limit, after.holders.map(({ mode }) => mode)]).toEqual([undefined, ["exclusive"]]);
     });
 
     test("two components have one claim, which goes with the last of them", async () => {

@@ -172,7 +172,7 @@ describe("GET /v1/latch/{key}/events", () => {
     holder.acquire("k1000");
     world.advance(50);
     expect(await stream.news()).toMatchObject([{ key: "k1000" }]);
-  });
+  }, 20_000);
 
   test("is broken off where nobody reads: more than 1 MiB of news is kept for no one", async () => {
     const world = new World();
@@ -194,7 +194,7 @@ describe("GET /v1/latch/{key}/events", () => {
     stream.read();
     await settle();
     expect(stream.end).toBe("broken");
-  });
+  }, 20_000);
 });
 
 describe("GET /v1/events", () => {

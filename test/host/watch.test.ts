@@ -515,7 +515,7 @@ describe("what is watched", () => {
     holder.acquire("k1000");
     await settle();
     expect(socket.closedWith).toEqual({ code: 1013, reason: "slow reader" });
-  });
+  }, 20_000);
 
   test("is not told to one who does not read: that one is cut, and the others are told", async () => {
     const world = new World();
