@@ -6,11 +6,16 @@ const PAGE_BYTES = 4096;
 
 export interface Usage {
   readonly cpuMs: number;
+  /** Of that in the program and in the kernel, as the kernel's ticks of 10 ms tell it. */
+  readonly userTicks: number;
+  readonly systemTicks: number;
   readonly residentBytes: number;
 }
 
 interface Stat {
   readonly parent: number;
+  readonly userTicks: number;
+  readonly systemTicks: number;
   readonly residentBytes: number;
 }
 
@@ -26,28 +31,38 @@ export function openFilesMax(): number | undefined {
 
 /** Of a process with all that it has started: Postgres has one for each connection. */
 export function usageOf(pid: number): Usage | undefined {
+  let total: Usage | undefined;
+  for (const [member, { residentBytes, userTicks, systemTicks }] of familyOf(pid)) {
+    total = {
+      cpuMs: (total?.cpuMs ?? 0) + cpuMsOf(member),
+      userTicks: (total?.userTicks ?? 0) + userTicks,
+      systemTicks: (total?.systemTicks ?? 0) + systemTicks,
+      residentBytes: (total?.residentBytes ?? 0) + residentBytes,
+    };
+  }
+  return total;
+}
+
+/** The process and all that it has started, as far as they run. */
+export function pidsOf(pid: number): readonly number[] {
+  return [...familyOf(pid).keys()];
+}
+
+function familyOf(pid: number): ReadonlyMap<number, Stat> {
   const parents = new Map<number, number>();
-  const usages = new Map<number, Stat>();
+  const stats = new Map<number, Stat>();
   try {
     for (const name of readdirSync("/proc")) {
       if (!/^\d+$/.test(name)) continue;
       const stat = readStat(Number(name));
       if (stat === undefined) continue;
       parents.set(Number(name), stat.parent);
-      usages.set(Number(name), stat);
+      stats.set(Number(name), stat);
     }
   } catch {
-    return undefined;
+    return new Map();
   }
-  let total: Usage | undefined;
-  for (const [candidate, { residentBytes }] of usages) {
-    if (!descends(candidate, pid, parents)) continue;
-    total = {
-      cpuMs: (total?.cpuMs ?? 0) + cpuMsOf(candidate),
-      residentBytes: (total?.residentBytes ?? 0) + residentBytes,
-    };
-  }
-  return total;
+  return new Map([...stats].filter(([candidate]) => descends(candidate, pid, parents)));
 }
 
 /** Thread by thread in ns: in the kernel's ticks of 10 ms, a hundred backends that did little each would have done nothing. */
@@ -78,6 +93,8 @@ function readStat(pid: number): Stat | undefined {
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return {
       parent: Number(fields[1]),
+      userTicks: Number(fields[11]),
+      systemTicks: Number(fields[12]),
       residentBytes: Number(fields[21]) * PAGE_BYTES,
     };
   } catch {
