@@ -63,16 +63,16 @@ export class Loaders {
     const [first] = parts as [Figures, ...Figures[]];
     const record = this.#replay?.record;
     if (record === undefined) return first;
-    const grants = (part: Figures): number => part.fairness?.grants.reduce((sum, count) => sum + count, 0) ?? 0;
-    const bytes = parts.reduce((sum, part) => sum + (part.bytesPerCycle ?? 0) * grants(part), 0);
+    const grants = parts.reduce((sum, part) => sum + part.grants, 0);
+    const bytes = parts.reduce((sum, part) => sum + (part.bytesPerCycle ?? Number.NaN) * part.grants, 0);
     return {
       ...first,
       handOff: record.handOffs.summary(),
       wait: record.waits.summary(),
       fairness: record.fairness(),
       violations: record.violations,
-      grants: parts.reduce((sum, part) => sum + part.grants, 0),
-      bytesPerCycle: bytes === 0 ? null : bytes / record.grantCount,
+      grants,
+      bytesPerCycle: Number.isFinite(bytes / grants) ? bytes / grants : null,
       timeline: record.timeline,
     };
   }

@@ -52,8 +52,7 @@ export async function measure(
   const connect = async (who: Subject | Floor): Promise<Party> => {
     const { can } = await driverOf(who.driver);
     const costs = costsOf(scenario, who, can.quiet, turns.sliceMs);
-    const server = who.server && (await servers.get(who.server));
-    return Party.prepare(who, server, scenario, pool, turns.loaders, costs);
+    return Party.prepare(who, who.server && servers.get(who.server), scenario, pool, turns.loaders, costs);
   };
   const pairs = await Promise.all(subjects.map((subject) => prepare(scenario, subject, controls, connect)));
   const floors = await Promise.all(controls.values());
@@ -117,10 +116,11 @@ function rate({ cycles, windowMs }: Slice): number {
 }
 
 function rowOf(scenario: Scenario, { subject, floor, party, timeRatios, cycleRatios }: Pair): Row {
+  const who = { scenario: scenario.name, subject: subject.name, floor: ownFloorOf(scenario) ?? floor?.name };
+  // Of turns before it broke there are ratios.
+  if (party.error !== undefined) return { ...who, ...party.row() };
   return {
-    scenario: scenario.name,
-    subject: subject.name,
-    floor: ownFloorOf(scenario) ?? floor?.name,
+    ...who,
     timeRatio: spread(timeRatios),
     cycleRatio: scenario.shape === "cycles" ? spread(cycleRatios) : undefined,
     ...party.row(),

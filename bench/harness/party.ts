@@ -4,7 +4,7 @@ import { driverOf } from "../drivers/all.ts";
 import { spread } from "../figures.ts";
 import type { Figures } from "../load/job.ts";
 import { LONG_SLICE_MS, type Scenario } from "../scenarios.ts";
-import { usageOf } from "../servers/proc.ts";
+import { threadTimesOf, usedMs } from "../servers/proc.ts";
 import type { BenchServer } from "../servers/server.ts";
 import { type Costs, isLong } from "./costs.ts";
 import type { LoaderPool } from "./loader-pool.ts";
@@ -56,17 +56,23 @@ export class Party {
     this.#atOnce = scenario.keys === "own" ? scenario.clients : 0;
   }
 
-  /** Connected and ready; what goes wrong stands in `error`. */
+  /** Connected and ready; what goes wrong stands in `error`, also where the server does not start. */
   static async prepare(
     who: Subject | Floor,
-    server: BenchServer | undefined,
+    starting: Promise<BenchServer> | undefined,
     scenario: Scenario,
     pool: LoaderPool<Subject | Floor>,
     loaderCount: number,
     costs: Costs,
   ): Promise<Party> {
+    // At once: by the time that the driver is there it may have failed with nobody to hear of it.
+    const started = starting?.catch((error: unknown) => messageOf(error));
     const { can } = await driverOf(who.driver);
+    const found = await started;
+    const server = typeof found === "string" ? undefined : found;
     const party = new Party(who, scenario, pool, loaderCount, server, can.quiet, costs);
+    if (typeof found === "string") party.error = found;
+    if (party.error !== undefined) return party;
     const row = `row${++rowCount}-${process.pid}`;
     const count = scenario.keys === "hot" ? 1 : scenario.keys === "own" ? scenario.clients : scenario.keys;
     const keys = Array.from({ length: count }, (_, index) => `${row}:${index}`);
@@ -90,9 +96,9 @@ export class Party {
   async slice(ms: number): Promise<Turn | undefined> {
     const loaders = this.#loaders;
     if (this.error !== undefined || loaders === undefined) return undefined;
-    const before = this.#serverCpu();
+    const before = this.#serverTimes();
     const slice = await this.#try(() => loaders.slice(this.#lengthOf(ms), false));
-    this.#serverCpuMs += this.#serverCpu() - before;
+    this.#serverCpuMs += usedMs(before, this.#serverTimes());
     if (slice !== undefined) {
       this.slices.push(slice);
       // By what it did, not once and for all: it may have been the machine that stood still.
@@ -136,18 +142,22 @@ export class Party {
     };
   }
 
-  #serverCpu(): number {
+  #serverTimes(): ReadonlyMap<string, number> {
     const { pid, helperPids = [] } = this.#server ?? {};
-    if (pid === undefined) return 0;
-    return [pid, ...helperPids].reduce((sum, each) => sum + (usageOf(each)?.cpuMs ?? 0), 0);
+    const pids = pid === undefined ? [] : [pid, ...helperPids];
+    return new Map(pids.flatMap((each) => [...threadTimesOf(each)]));
   }
 
   async #try<T>(run: () => Promise<T>): Promise<T | undefined> {
     try {
       return await run();
     } catch (error) {
-      this.error = error instanceof Error ? error.message : String(error);
+      this.error = messageOf(error);
       return undefined;
     }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -100,6 +100,8 @@ export interface Gauges {
 export interface SoakSlice {
   /** From the end of a lease to the moment the next in line had the lock; null: none ended. */
   readonly lateness: Summary | null;
+  /** How late the load generator's own timers were meanwhile. */
+  readonly ownLateness: Summary | null;
   /** Leases that were ended before their time. */
   readonly early: number;
   readonly crashes: number;
@@ -119,6 +121,7 @@ export interface Figures {
   readonly violations: number;
   /** All of them, the warm-up included. */
   readonly grants: number;
+  /** That the clients read and wrote, heads of frames and of HTTP included; null: nothing, or unknown. */
   readonly bytesPerCycle: number | null;
   readonly timeline: readonly Hold[];
   readonly storm: Storm | null;
