@@ -31,9 +31,16 @@ async function measured(rounds: number, breaksAfter?: number): Promise<readonly 
   }
 }
 
+/** One turn, so that a row's medians are those of it. Again where the machine stood still for all of one. */
+async function onceMeasured(): ReturnType<typeof measured> {
+  for (;;) {
+    const rows = await measured(1);
+    if (rows.every(({ scoreNs, invalid }) => scoreNs !== undefined || invalid !== undefined)) return rows;
+  }
+}
+
 test("a row is given as multiples of its floor's turn: its time by the floor's, and its cycles by the floor's", async () => {
-  // One turn, so that a row's medians are those of it.
-  const [floor, row] = await measured(1);
+  const [floor, row] = await onceMeasured();
   const over = (of: (row: Row) => number | undefined): number => (of(row) ?? Number.NaN) / (of(floor) ?? Number.NaN);
   expect(row.floor).toBe("relay on node");
   expect(row.timeRatio?.median).toBeCloseTo(over(({ scoreNs }) => scoreNs?.median));
