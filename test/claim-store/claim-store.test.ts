@@ -333,6 +333,28 @@ describe("a part that is removed and put back", () => {
     expect(view.server.end().sent()).toEqual([]);
   });
 
+  test("with another mode or limit makes way for itself, and not for others", async () => {
+    const view = await start();
+    const [before, after, other] = [
+      part(view, "a", { mode: "shared", limit: 2 }),
+      part(view, "a"),
+      part(view, "a", { mode: "shared", limit: 3 }),
+    ];
+    before.mount();
+    await hold(view, before.share);
+    before.unmount();
+    after.mount();
+    after.share.acquire();
+    const sent = (): string[] => (view.server.end().sent() as { t: string }[]).map(({ t }) => t);
+    await settle();
+    expect(sent()).toEqual(["release", "acquire"]);
+    // A part that stays keeps what it wants.
+    other.mount();
+    other.share.acquire();
+    await view.nextTurn();
+    expect(sent()).toEqual(["acquire"]);
+  });
+
   test("later has let go: a wait is cancelled, and so is a grant that crosses the cancel", async () => {
     const view = await start();
     const { share, mount, unmount } = part(view);
@@ -350,10 +372,10 @@ describe("a part that is removed and put back", () => {
   test("nothing is left of it: no watch, no listener, no claim", async () => {
     const view = await start();
     const { client } = view.server;
-    const { subscribe } = client;
+    const subscribe = client.subscribe.bind(client);
     let listeners = 0;
     vi.spyOn(client, "subscribe").mockImplementation((listener) => {
-      const stop = subscribe.call(client, listener);
+      const stop = subscribe(listener);
       listeners += 1;
       return () => {
         listeners -= 1;
@@ -416,6 +438,26 @@ describe("taking over, asking, handing on", () => {
       await expect(stealing).rejects.toMatchObject({ code: "forbidden" });
       expect(share.getSnapshot()).toMatchObject({ state: before, error: undefined });
     }
+  });
+
+  test("a steal that is asked for twice at once is one, and does not take the lock from itself", async () => {
+    const view = await start();
+    const [one, two] = [part(view), part(view)];
+    one.mount();
+    two.mount();
+    const stealing = [one.share.steal("my turn"), one.share.steal("my turn"), two.share.steal("mine")];
+    await settle();
+    const [steal, ...more] = frames(view, "acquire");
+    expect([steal!["message"], more]).toEqual(["my turn", []]);
+    await view.server.end().say(grantOf(steal!.id, "a", { fence: 42 }));
+    await Promise.all(stealing);
+    expect(two.share.getSnapshot()).toMatchObject({ state: "held", fence: 42 });
+    one.unmount();
+    await view.nextTurn();
+    expect(frames(view, "release")).toEqual([]);
+    two.unmount();
+    await view.nextTurn();
+    expect(frames(view, "release")).toHaveLength(1);
   });
 
   test("who may not steal does not keep the lock that another part has and lets go", async () => {

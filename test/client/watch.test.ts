@@ -436,6 +436,11 @@ describe("requestAccess", () => {
     await expect(server.client.requestAccess("a")).rejects.toMatchObject({ code: "not_waiting" });
     await held(server, "a");
     await expect(server.client.requestAccess("a")).rejects.toThrow(RefusedError);
+    // Nor does one that is nested in what is held.
+    server.client.acquire("a", { reentrant: true }).catch(() => undefined);
+    server.end().one("acquire");
+    await expect(server.client.requestAccess("a")).rejects.toThrow(RefusedError);
+    expect(server.end().sent()).toEqual([]);
     server.client.acquire("a").catch(() => undefined);
     server.end().one("acquire");
     const asking = server.client.requestAccess("a");

@@ -248,7 +248,7 @@ test("a prefix that has grown past what may be watched goes on in what was told 
   world.time.advance(50);
   await settle();
   expect(watcher.frames("state").slice(20)).toMatchObject([{ keys: [{ key: "k1002", status: "held" }] }]);
-});
+}, 20_000);
 
 test("watchers of a space that is cut off end with their sessions", async () => {
   const world = new FleetWorld();

@@ -356,7 +356,8 @@ describe("what is watched", () => {
 
   test("is neither heard of nor looked at any more when the last watcher leaves while a change waits to be told", async () => {
     const submit = vi.spyOn(Space.prototype, "submit");
-    const { watch } = Space.prototype;
+    const { value } = Object.getOwnPropertyDescriptor(Space.prototype, "watch")!;
+    const watch = value as (this: Space, ...args: Parameters<Space["watch"]>) => () => void;
     let listening = 0;
     vi.spyOn(Space.prototype, "watch").mockImplementation(function (this: Space, hear) {
       const stop = watch.call(this, hear);
@@ -496,6 +497,25 @@ describe("what is watched", () => {
     await settle();
     expect([told, errors]).toEqual([["a", "c", "next"], [["watch", error]]]);
   });
+
+  test("is told at first to one who asked for it, however long it is; of news no more than 1 MiB waits", async () => {
+    const world = new World();
+    const holder = world.session();
+    for (let i = 0; i < 1000; i++) holder.acquire(`k${i}`, { meta: "x".repeat(1020) });
+    const socket = world.session();
+    // Nothing is read yet.
+    socket.onSent = (text) => void (socket.buffered += text.length);
+    socket.say({ t: "watch", id: "w", prefix: "k" });
+    await settle();
+    const asked = socket.buffered;
+    expect([asked > 1024 * 1024, socket.closedWith]).toEqual([true, undefined]);
+    expect(socket.ask({ t: "list", prefix: "k", count: 1000 }).keys).toHaveLength(1000);
+    expect([socket.buffered > 2 * asked - 20_000, socket.closedWith]).toEqual([true, undefined]);
+    socket.buffered += 1024 * 1024;
+    holder.acquire("k1000");
+    await settle();
+    expect(socket.closedWith).toEqual({ code: 1013, reason: "slow reader" });
+  }, 20_000);
 
   test("is not told to one who does not read: that one is cut, and the others are told", async () => {
     const world = new World();
