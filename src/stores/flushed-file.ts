@@ -1,0 +1,44 @@
+/** Has the disk write a file that SQLite writes, by another thread: whoever is served meanwhile waits for nothing. */
+
+import { closeSync, fdatasync, fstatSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
+
+export interface FlushedFile {
+  /** Its length, used or not. */
+  readonly bytes: number;
+  /** What was written to it before this call survives a power cut when it resolves. Rejects when the disk failed. */
+  flush(): Promise<void>;
+  /** Has its name also after `work`, which may take it away. */
+  keep(work: () => void): void;
+  /** Only after SQLite has closed it, and not while it is being flushed. A second time does nothing. */
+  close(): void;
+}
+
+/**
+ * The file is opened once: to close any descriptor of a file lets go of all locks that this process has on it (POSIX), SQLite's as
+ * well.
+ */
+export function flushedFile(path: string): FlushedFile {
+  // Some systems flush only what they may write.
+  const descriptor = openSync(path, "r+");
+  let isOpen = true;
+  return {
+    get bytes() {
+      return fstatSync(descriptor).size;
+    },
+    flush: () =>
+      new Promise((resolve, reject) => {
+        fdatasync(descriptor, (error) => (error ? reject(error) : resolve()));
+      }),
+    keep(work) {
+      const second = `${path}-kept`;
+      rmSync(second, { force: true });
+      linkSync(path, second);
+      work();
+      renameSync(second, path);
+    },
+    close() {
+      if (isOpen) closeSync(descriptor);
+      isOpen = false;
+    },
+  };
+}
