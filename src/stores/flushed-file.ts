@@ -1,10 +1,10 @@
 /** Has the disk write a file that SQLite writes, by another thread: whoever is served meanwhile waits for nothing. */
 
-import { closeSync, fdatasync, fstatSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, fdatasync, linkSync, openSync, renameSync, rmSync, write } from "node:fs";
 
 export interface FlushedFile {
-  /** Its length, used or not. */
-  readonly bytes: number;
+  /** Zeros, in place of its first bytes. Rejects when that failed. */
+  blank(bytes: number): Promise<void>;
   /** What was written to it before this call survives a power cut when it resolves. Rejects when the disk failed. */
   flush(): Promise<void>;
   /** Has its name also after `work`, which may take it away. */
@@ -22,9 +22,10 @@ export function flushedFile(path: string): FlushedFile {
   const descriptor = openSync(path, "r+");
   let isOpen = true;
   return {
-    get bytes() {
-      return fstatSync(descriptor).size;
-    },
+    blank: (bytes) =>
+      new Promise((resolve, reject) => {
+        write(descriptor, new Uint8Array(bytes), 0, bytes, 0, (error) => (error ? reject(error) : resolve()));
+      }),
     flush: () =>
       new Promise((resolve, reject) => {
         fdatasync(descriptor, (error) => (error ? reject(error) : resolve()));

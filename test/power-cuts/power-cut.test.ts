@@ -24,19 +24,24 @@ const BUGS: readonly Bug[] = [
     to: "    return undefined;",
   },
   {
-    name: "the file is not flushed before the log is emptied",
+    name: "the file is not flushed",
     from: "await this.#flushFile(file);",
     to: "await Promise.resolve(file);",
   },
   {
-    name: "the log is begun anew over its old pages without waiting",
-    from: '      this.#synchronous("OFF", () => this.#empty.all());\n      this.#isEmpty = await succeeds(log.flush());',
-    to: "      this.#isEmpty = true;",
+    name: "the log is begun anew while its header is good",
+    from: "this.#isVoid = await succeeds(log.blank(HEADER_BYTES).then(() => log.flush()));",
+    to: "this.#isVoid = true;",
   },
   {
-    name: "the emptied log is not flushed",
-    from: "this.#isEmpty = await succeeds(log.flush());",
-    to: "this.#isEmpty = true;",
+    name: "the void header is not flushed",
+    from: "succeeds(log.blank(HEADER_BYTES).then(() => log.flush()))",
+    to: "succeeds(log.blank(HEADER_BYTES))",
+  },
+  {
+    name: "the header is made void before the file is flushed",
+    from: "await this.#flushFile(file);",
+    to: "await log.blank(HEADER_BYTES); await log.flush(); await this.#flushFile(file);",
   },
 ];
 
