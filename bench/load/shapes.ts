@@ -23,6 +23,8 @@ export interface Course {
   turn(ms: number): Promise<number | undefined>;
   /** After the last turn: whoever waits has its own. Rejects when somebody does not, or when something is left behind. */
   end?(): Promise<void>;
+  /** Frees what the row has beside its clients. */
+  close?(): Promise<void>;
   /** Forgets the times so far. */
   forget?(): void;
   slice?(): Partial<Slice>;
@@ -93,7 +95,7 @@ function dropCourse(crew: Crew): Course {
   const { cut = "fin" } = crew.scenario;
   if (cut !== "kill") return { turn: (ms) => dropAndRelease(crew, cut, ms) };
   const victims = new Victims(crew.job.driver, crew.job.target);
-  return { turn: (ms) => killAndRelease(crew, victims, ms) };
+  return { turn: (ms) => killAndRelease(crew, victims, ms), close: () => victims.close() };
 }
 
 function stormCourse(crew: Crew): Course {

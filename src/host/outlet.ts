@@ -33,7 +33,13 @@ export class Outlet implements Departing {
   send(frame: ServerFrame): void {
     if (this.#isShut) return;
     const text = JSON.stringify(frame);
-    if (frame.t === "replay") this.#backlog.asked(text.length);
+    if (frame.t === "replay" || frame.t === "list") this.sendAsked(text);
+    else this.sendText(text);
+  }
+
+  /** A frame that the peer asked for and that may be long. */
+  sendAsked(text: string): void {
+    this.#backlog.asked(text.length);
     this.sendText(text);
   }
 
