@@ -2,7 +2,9 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { commit, describeMachine, placing } from "./harness/machine.ts";
+import { START_MS } from "./harness/costs.ts";
 import { failuresOf, notesOn } from "./harness/judge.ts";
+import { LoaderPool } from "./harness/loader-pool.ts";
 import { measure } from "./harness/measure.ts";
 import { type Options, readOptions, USAGE } from "./harness/options.ts";
 import { ServerPool } from "./harness/pool.ts";
@@ -10,6 +12,7 @@ import { progress } from "./harness/progress.ts";
 import { type Plan, planOf } from "./harness/plan.ts";
 import type { Results, Row, ScenarioTime } from "./harness/results.ts";
 import { type SoakTurns, soak } from "./harness/soak.ts";
+import type { Floor, Subject } from "./harness/subjects.ts";
 import { compare, readResults } from "./report/compare.ts";
 import { page } from "./report/page.ts";
 import { leftOutLine, planned } from "./report/plan.ts";
@@ -70,15 +73,21 @@ async function runScenarios(options: Options): Promise<Done> {
   console.log(`about ${duration(plan.ms)}`);
   const tell = progress(plan);
   await using warm = new ServerPool(url);
-  tell.begin("until the servers are warm", { ms: plan.warmUpMs, workMs: 0 });
-  for (const kind of plan.warmUps) {
+  using pool = new LoaderPool<Subject | Floor>(
+    run.isWarm
+      ? async (who, generators) => warmUp(who, generators, who.server && (await warm.get(who.server)))
+      : undefined,
+  );
+  tell.begin("until all are warm", { ms: plan.warmUpMs, workMs: 0 });
+  for (const who of plan.warmUps) {
     // What goes wrong here goes wrong again in the rows, which say so.
-    await warm
-      .get(kind)
-      .then((server) => warmUp(kind, server))
+    await pool
+      .take(who, loaders)
+      .then((taken) => pool.giveBack(who, taken))
       .catch(() => undefined);
-    tell.did(warmUpMsOf(kind), "turns");
+    tell.did(START_MS + warmUpMsOf(who), "turns");
   }
+  await warm.endScenario();
   tell.end();
   for (const part of plan.scenarios) {
     const { scenario, ms: plannedMs, leftOut } = part;
@@ -86,7 +95,7 @@ async function runScenarios(options: Options): Promise<Done> {
     {
       await using fresh = new ServerPool(url);
       const servers = isOnce(scenario) ? fresh : warm;
-      rows.push(...(await measure(part, { ...run, loaders }, servers, (ms, kind) => tell.did(ms, kind))));
+      rows.push(...(await measure(part, { ...run, loaders }, servers, pool, (ms, kind) => tell.did(ms, kind))));
       await warm.endScenario();
     }
     scenarioTimes.push({ scenario: scenario.name, plannedMs, tookMs: tell.end(), leftOut });

@@ -55,9 +55,6 @@ export const relay: Driver = {
           },
           drop: () => socket.drop(),
           close: () => socket.close(),
-          get bytes() {
-            return socket.bytes;
-          },
         };
       },
       close: nothing,
@@ -87,9 +84,6 @@ export const handOver: Driver = {
           },
           drop: () => socket.drop(),
           close: () => socket.close(),
-          get bytes() {
-            return socket.bytes;
-          },
         };
       },
       close: nothing,
@@ -161,9 +155,6 @@ export const echo: Driver = {
           }),
         drop: () => socket.drop(),
         close: () => socket.close(),
-        get bytes() {
-          return socket.bytes;
-        },
       };
     },
     close: nothing,

@@ -15,6 +15,8 @@ export interface Ask {
 export interface Held {
   /** The service's own number of the claim's place in line, where it tells one. */
   readonly ticket?: number | undefined;
+  /** When the client heard of that place, ns by `performance.now()`: whoever asked later and was granted at once has overtaken it. */
+  readonly queuedAtNs?: number | undefined;
   /** The service's own number of the grant, rising, where it tells one. */
   readonly fence?: number | undefined;
   /** Resolves when the service has acknowledged. */
@@ -28,8 +30,6 @@ export interface BenchClient {
   /** Ends the connection without letting go of anything. Only where `can.drop`. Default `fin`. */
   drop(cut?: Cut): void;
   close(): Promise<void>;
-  /** Payload bytes sent and received so far, where the driver sees them. */
-  readonly bytes?: number;
 }
 
 export interface Target {

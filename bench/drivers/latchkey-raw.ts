@@ -5,12 +5,14 @@
 
 import type { Ask, Cut, Driver, Held } from "./driver.ts";
 import { nothing } from "./driver.ts";
+import { monotonicNs } from "../load/gate.ts";
 import { BenchSocket } from "./socket.ts";
 
 interface Waiting {
   readonly resolve: (held: Held) => void;
   readonly reject: (error: Error) => void;
   ticket: number | undefined;
+  queuedAtNs: number | undefined;
 }
 
 interface Frame {
@@ -50,10 +52,6 @@ class RawSession {
     socket.onText = (text) => this.#heard(text);
   }
 
-  get bytes(): number {
-    return this.#socket.bytes;
-  }
-
   hello(): Promise<void> {
     return new Promise((resolve) => {
       this.#welcomed = resolve;
@@ -64,7 +62,7 @@ class RawSession {
   acquire(key: string, ask: Ask): Promise<Held> {
     return new Promise((resolve, reject) => {
       const id = `a${++this.#lastId}`;
-      this.#waiting.set(id, { resolve, reject, ticket: undefined });
+      this.#waiting.set(id, { resolve, reject, ticket: undefined, queuedAtNs: undefined });
       this.#socket.sendFrame(JSON.stringify({ t: "acquire", id, key, ...ask }));
     });
   }
@@ -92,7 +90,9 @@ class RawSession {
     switch (frame.t) {
       case "queued": {
         const waiting = this.#waiting.get(frame.id);
-        if (waiting !== undefined) waiting.ticket = frame.ticket;
+        if (waiting === undefined) return;
+        waiting.ticket = frame.ticket;
+        waiting.queuedAtNs = monotonicNs();
         return;
       }
       case "granted":
@@ -117,6 +117,7 @@ class RawSession {
     this.#waiting.delete(id);
     waiting?.resolve({
       ticket: waiting.ticket,
+      queuedAtNs: waiting.queuedAtNs,
       fence,
       release: () =>
         new Promise((resolve) => {

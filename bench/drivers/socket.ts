@@ -7,7 +7,6 @@ import type { Cut } from "./driver.ts";
 
 export class BenchSocket {
   onText: (text: string) => void = () => undefined;
-  bytes = 0;
   readonly #ws: WebSocket;
   #tcp: Socket | undefined;
   #isOver = false;
@@ -15,10 +14,7 @@ export class BenchSocket {
 
   private constructor(ws: WebSocket, broken: (error: Error) => void) {
     this.#ws = ws;
-    ws.on("message", (data: Buffer) => {
-      this.bytes += data.length;
-      this.onText(data.toString());
-    });
+    ws.on("message", (data: Buffer) => this.onText(data.toString()));
     ws.on("upgrade", ({ socket }) => {
       this.#tcp = socket;
     });
@@ -51,7 +47,6 @@ export class BenchSocket {
   }
 
   send(text: string): void {
-    this.bytes += text.length;
     this.#ws.send(text);
   }
 
@@ -69,6 +64,7 @@ export class BenchSocket {
 
   async close(): Promise<void> {
     this.#isOver = true;
+    if (this.#ws.readyState === WebSocket.CLOSED) return;
     const closed = once(this.#ws, "close");
     this.#ws.close();
     await closed;

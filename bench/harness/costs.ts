@@ -3,6 +3,7 @@
  * as the run goes on (progress.ts).
  */
 
+import { passesIn } from "../load/drain.ts";
 import { isOnce, LONG_SLICE_MS, type Scenario } from "../scenarios.ts";
 import type { Kind } from "./progress.ts";
 import type { Floor, Subject } from "./subjects.ts";
@@ -16,7 +17,7 @@ export interface Costs {
 }
 
 /** A process that loads its driver, on a core that all load generators share. */
-const START_MS = 190;
+export const START_MS = 190;
 const CONNECT_MS = 0.8;
 /** Before and after a turn: orders, what is under way, processor times. */
 const AROUND_MS = 12;
@@ -37,10 +38,9 @@ const RECONNECT_EACH_MS = 2;
 export function costsOf(scenario: Scenario, who: Subject | Floor, isQuiet: boolean, sliceMs: number): Costs {
   const { shape, clients } = scenario;
   const turnMs = turnOf(scenario, who, isLong(scenario, isQuiet) ? LONG_SLICE_MS : sliceMs) + AROUND_MS;
-  const warmUpMs = "warmUpMs" in who ? who.warmUpMs : 0;
   return {
-    prepareMs: START_MS + (isOnce(scenario) ? 0 : clients * CONNECT_MS),
-    warmUpMs: isOnce(scenario) ? 0 : Math.max(warmUpMs, turnOf(scenario, who, sliceMs)) + AROUND_MS,
+    prepareMs: (isQuiet ? AROUND_MS : START_MS) + (isOnce(scenario) ? 0 : clients * CONNECT_MS),
+    warmUpMs: isOnce(scenario) ? 0 : turnOf(scenario, who, sliceMs) + AROUND_MS,
     turnMs,
     finishMs: AROUND_MS + (shape === "cycles" && isQuiet ? clients * handOffMs(who) : 0),
   };
@@ -60,7 +60,7 @@ function turnOf({ shape, clients, cut }: Scenario, who: Subject | Floor, sliceMs
   const passMs = QUEUE_MS + clients * (QUEUE_EACH_MS + handOffMs(who));
   switch (shape) {
     case "drain":
-      return Math.ceil(sliceMs / passMs) * passMs;
+      return passesIn(sliceMs, passMs) * passMs;
     case "drop":
       return cut === "kill" ? Math.ceil(sliceMs / VICTIM_MS) * VICTIM_MS : sliceMs;
     case "open":

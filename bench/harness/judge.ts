@@ -22,22 +22,25 @@ function isTooLate({ invalid = "" }: Row): boolean {
 export function failuresOf(rows: readonly Row[]): string[] {
   const counted = rows.filter((row) => row.skipped === undefined && !isTooLate(row));
   if (counted.length === 0) return ["nothing was measured"];
-  return counted.flatMap((row) => {
-    const name = `${row.scenario} · ${row.subject}`;
-    if (row.invalid !== undefined) return [`${name}: ${row.invalid}`];
-    const { figures } = row;
-    const found: string[] = [];
-    if (figures === undefined) return [`${name}: no figures`];
-    const early = row.soak?.verdict.early ?? 0;
-    if (early > 0) found.push(`${early} × a lease was ended before its time`);
-    if (figures.violations > 0) found.push(`${figures.violations} × mutual exclusion was violated`);
-    if ((figures.fairness?.orderInversions ?? 0) > 0 && ORDERED.test(row.subject)) {
-      found.push(`${figures.fairness?.orderInversions} × a later ticket was granted first`);
-    }
-    // On a busy machine nothing may have been granted within the slices.
-    if (figures.grants === 0 && figures.storm === null) found.push("nothing was granted");
-    return found.map((failure) => `${name}: ${failure}`);
-  });
+  return counted.flatMap(failuresIn);
+}
+
+/** Of a row that was measured, or should have been. */
+export function failuresIn(row: Row): string[] {
+  const name = `${row.scenario} · ${row.subject}`;
+  if (row.invalid !== undefined) return [`${name}: ${row.invalid}`];
+  const { figures } = row;
+  const found: string[] = [];
+  if (figures === undefined) return [`${name}: no figures`];
+  const early = row.soak?.verdict.early ?? 0;
+  if (early > 0) found.push(`${early} × a lease was ended before its time`);
+  if (figures.violations > 0) found.push(`${figures.violations} × mutual exclusion was violated`);
+  if ((figures.fairness?.orderInversions ?? 0) > 0 && ORDERED.test(row.subject)) {
+    found.push(`${figures.fairness?.orderInversions} × a later ticket was granted first`);
+  }
+  // On a busy machine nothing may have been granted within the slices.
+  if (figures.grants === 0 && figures.storm === null) found.push("nothing was granted");
+  return found.map((failure) => `${name}: ${failure}`);
 }
 
 /** Whether the load generator had no more of a core to give, and the server had much. A server elsewhere is not seen. */

@@ -13,7 +13,7 @@ const PATIENCE_MS = 90_000;
 /** How the error of an order begins that took longer. */
 export const TOO_LATE = "no answer to";
 
-/** A run starts a hundred load generators: to compile each anew would take half of the time of a quick one. */
+/** A run starts dozens of load generators: to compile each anew would take half of the time of a quick one. */
 const COMPILED = inRepository("bench/out/compiled");
 
 const alive = new Set<ChildProcess>();
@@ -68,6 +68,11 @@ export class Loader {
     const { figures } = await this.#ask({ do: "figures" });
     if (figures === undefined) throw new Error("the load generator gave no figures");
     return figures;
+  }
+
+  /** Of the row: the next one can be prepared. */
+  async end(): Promise<void> {
+    await this.#ask({ do: "end" });
   }
 
   /** Its connections end with it, and what they hold. */

@@ -3,8 +3,7 @@
 import type { Figures, Job, Slice } from "../load/job.ts";
 import { type Entry, machineNs } from "../load/log.ts";
 import type { Scenario } from "../scenarios.ts";
-import type { RuntimeName } from "../servers/kinds.ts";
-import { Loader } from "./loader.ts";
+import type { Loader } from "./loader.ts";
 import { Replay } from "./replay.ts";
 
 /** A slice of all together. */
@@ -21,12 +20,16 @@ export class Loaders {
   #parts: readonly Job[] = [];
   #replay: Replay | undefined;
 
-  constructor(runtime: RuntimeName, isQuiet: boolean, count: number) {
-    this.#loaders = Array.from({ length: count }, () => new Loader(runtime, isQuiet));
+  constructor(loaders: readonly Loader[]) {
+    this.#loaders = loaders;
   }
 
   get count(): number {
     return this.#loaders.length;
+  }
+
+  get pids(): readonly (number | undefined)[] {
+    return this.#loaders.map(({ pid }) => pid);
   }
 
   async prepare(job: Job): Promise<void> {
@@ -60,22 +63,23 @@ export class Loaders {
     const [first] = parts as [Figures, ...Figures[]];
     const record = this.#replay?.record;
     if (record === undefined) return first;
-    const grants = (part: Figures): number => part.fairness?.grants.reduce((sum, count) => sum + count, 0) ?? 0;
-    const bytes = parts.reduce((sum, part) => sum + (part.bytesPerCycle ?? 0) * grants(part), 0);
+    const grants = parts.reduce((sum, part) => sum + part.grants, 0);
+    const bytes = parts.reduce((sum, part) => sum + (part.bytesPerCycle ?? Number.NaN) * part.grants, 0);
     return {
       ...first,
       handOff: record.handOffs.summary(),
       wait: record.waits.summary(),
       fairness: record.fairness(),
       violations: record.violations,
-      grants: parts.reduce((sum, part) => sum + part.grants, 0),
-      bytesPerCycle: bytes === 0 ? null : bytes / record.grantCount,
+      grants,
+      bytesPerCycle: Number.isFinite(bytes / grants) ? bytes / grants : null,
       timeline: record.timeline,
     };
   }
 
-  kill(): void {
-    for (const loader of this.#loaders) loader.kill();
+  /** Of the row. */
+  async end(): Promise<void> {
+    await Promise.all(this.#loaders.map((loader) => loader.end()));
   }
 
   #numbered(log: readonly Entry[], index: number): readonly Entry[] {

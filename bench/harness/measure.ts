@@ -8,6 +8,7 @@ import type { ServerKind } from "../servers/kinds.ts";
 import type { BenchServer } from "../servers/server.ts";
 import { costsOf, kindOf } from "./costs.ts";
 import { type Group, groupsOf, sidesOf } from "./groups.ts";
+import type { LoaderPool } from "./loader-pool.ts";
 import { Party } from "./party.ts";
 import { type PlannedScenario, roundsOf } from "./plan.ts";
 import type { Kind } from "./progress.ts";
@@ -42,6 +43,7 @@ export async function measure(
   { scenario, subjects, skipped }: Pick<PlannedScenario, "scenario" | "subjects" | "skipped">,
   turns: Turns,
   servers: Servers,
+  pool: LoaderPool<Subject | Floor>,
   tell: Tell,
 ): Promise<Row[]> {
   const { name } = scenario;
@@ -50,8 +52,7 @@ export async function measure(
   const connect = async (who: Subject | Floor): Promise<Party> => {
     const { can } = await driverOf(who.driver);
     const costs = costsOf(scenario, who, can.quiet, turns.sliceMs);
-    const server = who.server && (await servers.get(who.server));
-    return Party.prepare(who, server, scenario, turns.loaders, costs);
+    return Party.prepare(who, who.server && servers.get(who.server), scenario, pool, turns.loaders, costs);
   };
   const pairs = await Promise.all(subjects.map((subject) => prepare(scenario, subject, controls, connect)));
   const floors = await Promise.all(controls.values());
@@ -115,10 +116,11 @@ function rate({ cycles, windowMs }: Slice): number {
 }
 
 function rowOf(scenario: Scenario, { subject, floor, party, timeRatios, cycleRatios }: Pair): Row {
+  const who = { scenario: scenario.name, subject: subject.name, floor: ownFloorOf(scenario) ?? floor?.name };
+  // Of turns before it broke there are ratios.
+  if (party.error !== undefined) return { ...who, ...party.row() };
   return {
-    scenario: scenario.name,
-    subject: subject.name,
-    floor: ownFloorOf(scenario) ?? floor?.name,
+    ...who,
     timeRatio: spread(timeRatios),
     cycleRatio: scenario.shape === "cycles" ? spread(cycleRatios) : undefined,
     ...party.row(),

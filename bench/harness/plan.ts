@@ -3,9 +3,10 @@
 import { driverOf } from "../drivers/all.ts";
 import { isOnce, type Run, type Scenario } from "../scenarios.ts";
 import type { ServerKind } from "../servers/kinds.ts";
-import { type Costs, costsOf, kindOf } from "./costs.ts";
+import { type Costs, costsOf, kindOf, START_MS } from "./costs.ts";
 import { whyNot } from "./eligible.ts";
 import { groupsOf } from "./groups.ts";
+import { isKept } from "./loader-pool.ts";
 import type { Kind, Time } from "./progress.ts";
 import { isByDefault } from "./selection.ts";
 import { type Floor, floorOf, type Subject } from "./subjects.ts";
@@ -28,8 +29,8 @@ export interface PlannedScenario extends Time {
 }
 
 export interface Plan extends Time {
-  /** Servers that are to be warm before the first scenario. */
-  readonly warmUps: readonly (ServerKind | "given")[];
+  /** Whose load generators are to be warm before the first scenario, and their servers with them. */
+  readonly warmUps: readonly (Subject | Floor)[];
   readonly warmUpMs: number;
   readonly scenarios: readonly PlannedScenario[];
 }
@@ -65,20 +66,21 @@ export async function planOf({ run, subjects, isAll }: Wanted, here: Surrounding
     const rows = await rowsOf(scenario, chosen, run);
     scenarios.push({ scenario, subjects: chosen, skipped, leftOut, rows, ...totalOf(rows) });
   }
-  const warmUps = run.isWarm ? warmUpsOf(scenarios) : [];
-  const warmUpMs = warmUps.reduce((sum, kind) => sum + warmUpMsOf(kind), 0);
+  const warmUps = run.isWarm ? await warmUpsOf(scenarios) : [];
+  const warmUpMs = warmUps.reduce((sum, who) => sum + START_MS + warmUpMsOf(who), 0);
   const { ms, workMs } = totalOf(scenarios);
   return { warmUps, warmUpMs, scenarios, ms: warmUpMs + ms, workMs };
 }
 
-/** Those that are up from scenario to scenario. */
-function warmUpsOf(scenarios: readonly PlannedScenario[]): (ServerKind | "given")[] {
-  const kinds = scenarios
-    .filter(({ scenario }) => !isOnce(scenario))
-    .flatMap(({ scenario, subjects }) =>
-      subjects.flatMap((subject) => [subject.server, floorOf(subject, scenario)?.server]),
-    );
-  return [...new Set(kinds)].filter((kind) => kind !== undefined).filter((kind) => warmUpMsOf(kind) > 0);
+/** Those that live from scenario to scenario. */
+async function warmUpsOf(scenarios: readonly PlannedScenario[]): Promise<(Subject | Floor)[]> {
+  const found = new Map<string, Subject | Floor>();
+  for (const { scenario, subjects } of scenarios) {
+    for (const who of subjects.flatMap((subject) => [floorOf(subject, scenario), subject])) {
+      if (who !== undefined && isKept((await driverOf(who.driver)).can)) found.set(who.name, who);
+    }
+  }
+  return [...found.values()];
 }
 
 /** How often whoever takes part has its turn. */

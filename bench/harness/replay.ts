@@ -17,7 +17,6 @@ export class Replay {
   readonly record: Record;
   readonly #windows: Window[] = [];
   readonly #holding = new Map<string, Granted>();
-  readonly #fences = new Map<string, number>();
 
   constructor(clients: number, hasOwnKeys: boolean) {
     this.record = new Record(clients, hasOwnKeys);
@@ -41,11 +40,6 @@ export class Replay {
 
   #granted({ client, key, isShared, limit, ticket, fence, askedAtNs, atNs }: GrantEntry): void {
     const { record } = this;
-    if (fence !== undefined && !isShared) {
-      // In the order of time the fences of those who held alone can only rise.
-      if (fence <= (this.#fences.get(key) ?? Number.NEGATIVE_INFINITY)) record.violations += 1;
-      this.#fences.set(key, fence);
-    }
     const { beganNs, lengthNs } = this.#windows.at(-1) as Window;
     const granted: Granted = {
       client,

@@ -46,8 +46,15 @@ export interface SoakSample {
   readonly cyclesPerSecond: number;
   /** How late the next in line was granted after a lease had ended, ns; null: none ended. */
   readonly lateness: Summary | null;
+  /** How late the load generator's own timers were, ns: in a machine that is busy both are. */
+  readonly ownLateness: Summary | null;
   readonly early: number;
   readonly crashes: number;
+}
+
+export interface Drift {
+  readonly first: number;
+  readonly last: number;
 }
 
 export interface Verdict {
@@ -56,7 +63,9 @@ export interface Verdict {
   /** Even the least of the last quarter is above the most of the one before. Undefined: too short to tell. */
   readonly isGrowing: boolean | undefined;
   /** p99 of the lateness: the medians of the first and of the last quarter of the samples, ns. */
-  readonly latenessNs: { readonly first: number; readonly last: number } | undefined;
+  readonly latenessNs: Drift | undefined;
+  /** The same of the load generator's own timers. */
+  readonly ownLatenessNs: Drift | undefined;
   readonly early: number;
 }
 

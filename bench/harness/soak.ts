@@ -8,10 +8,11 @@ import { gaugesOf } from "../servers/view.ts";
 import { soakHead, soakLine } from "../report/soak.ts";
 import { costsOf } from "./costs.ts";
 import { whyNot } from "./eligible.ts";
+import { LoaderPool } from "./loader-pool.ts";
 import type { Servers } from "./measure.ts";
 import { Party } from "./party.ts";
 import type { Row, SoakSample } from "./results.ts";
-import type { Subject } from "./subjects.ts";
+import type { Floor, Subject } from "./subjects.ts";
 import { verdictOf } from "./verdict.ts";
 
 const INTERVALS = 60;
@@ -30,7 +31,7 @@ export function soakTurns(durationMs: number): SoakTurns {
 
 interface Soaked {
   readonly party: Party;
-  readonly server: BenchServer;
+  readonly server: Promise<BenchServer>;
   readonly samples: SoakSample[];
 }
 
@@ -40,12 +41,13 @@ export async function soak(
   servers: Servers,
   tell: (line: string) => void,
 ): Promise<Row[]> {
+  using pool = new LoaderPool<Subject | Floor>();
   const soaked: Soaked[] = [];
   for (const subject of subjects) {
     if ((await whyNot(SOAK, subject)) !== undefined || subject.server === undefined) continue;
-    const server = await servers.get(subject.server);
+    const server = servers.get(subject.server);
     const costs = costsOf(SOAK, subject, true, intervalMs);
-    soaked.push({ party: await Party.prepare(subject, server, SOAK, 1, costs), server, samples: [] });
+    soaked.push({ party: await Party.prepare(subject, server, SOAK, pool, 1, costs), server, samples: [] });
   }
   tell(soakHead());
   for (let interval = 1; interval <= intervals; interval++) {
@@ -69,12 +71,12 @@ export async function soak(
 async function turn({ party, server, samples }: Soaked, atMs: number, intervalMs: number): Promise<void> {
   const slice = await party.slice(intervalMs);
   if (slice?.soak === undefined) return;
-  samples.push(await sampleOf(slice, slice.soak, server, atMs));
+  samples.push(await sampleOf(slice, slice.soak, await server, atMs));
 }
 
 async function sampleOf(
   { cycles, windowMs }: Slice,
-  { lateness, early, crashes }: NonNullable<Slice["soak"]>,
+  { lateness, ownLateness, early, crashes }: NonNullable<Slice["soak"]>,
   { url, pid }: BenchServer,
   atMs: number,
 ): Promise<SoakSample> {
@@ -84,6 +86,7 @@ async function sampleOf(
     gauges: await gaugesOf(url),
     cyclesPerSecond: (cycles * 1000) / windowMs,
     lateness,
+    ownLateness,
     early,
     crashes,
   };

@@ -12,8 +12,6 @@ export interface Subject {
   readonly load: RuntimeName;
   readonly floor: HostName;
   readonly isQuick: boolean;
-  /** Before the first turn, where the server's compiler takes its time. Default: a turn. */
-  readonly warmUpMs?: number;
   /** Where it is fewer than the driver's. */
   readonly clientsMax?: number;
   /** About, for the plan, where it is more than usual. */
@@ -60,7 +58,7 @@ export const SUBJECTS: readonly Subject[] = [
   { ...peer("upstash-lock", "upstash"), handOffMs: 40 },
   peer("postgres", "postgres"),
   { ...peer("etcd", "etcd"), handOffMs: 5 },
-  { ...peer("zookeeper", "zookeeper"), warmUpMs: 3_000, handOffMs: 1.2 },
+  { ...peer("zookeeper", "zookeeper"), handOffMs: 1.2 },
 ];
 
 /** A server that runs somewhere: through hand-written frames, set against our own floor on Node, for want of its own. */

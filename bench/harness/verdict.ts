@@ -1,7 +1,8 @@
 /** What a soak comes to. */
 
 import { median, slope } from "../figures.ts";
-import type { SoakSample, Verdict } from "./results.ts";
+import type { Summary } from "../load/job.ts";
+import type { Drift, SoakSample, Verdict } from "./results.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -12,16 +13,21 @@ export function verdictOf(samples: readonly SoakSample[]): Verdict {
   const memory = samples.flatMap(({ atMs, residentBytes }) =>
     residentBytes === undefined ? [] : [[atMs, residentBytes] as const],
   );
-  const late = samples.flatMap(({ lateness }) => (lateness === null ? [] : [lateness.p99]));
   const isLong = (samples.at(-1)?.atMs ?? 0) >= TELLING_MS;
-  const quarter = Math.ceil(late.length / 4);
   return {
     bytesPerHour: memory.length < 4 ? undefined : slope(memory.slice(memory.length >> 1)) * HOUR_MS,
     isGrowing: isLong ? isGrowing(memory.map(([, bytes]) => bytes)) : undefined,
-    latenessNs:
-      late.length === 0 ? undefined : { first: median(late.slice(0, quarter)), last: median(late.slice(-quarter)) },
+    latenessNs: driftOf(samples.map(({ lateness }) => lateness)),
+    ownLatenessNs: driftOf(samples.map(({ ownLateness }) => ownLateness)),
     early: samples.reduce((sum, { early }) => sum + early, 0),
   };
+}
+
+function driftOf(summaries: readonly (Summary | null)[]): Drift | undefined {
+  const late = summaries.flatMap((summary) => (summary === null ? [] : [summary.p99]));
+  const quarter = Math.ceil(late.length / 4);
+  if (late.length === 0) return undefined;
+  return { first: median(late.slice(0, quarter)), last: median(late.slice(-quarter)) };
 }
 
 /** Ranges that do not touch are the least that a growth must show: memory comes and goes in steps. */

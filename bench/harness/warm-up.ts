@@ -1,47 +1,43 @@
 /**
- * Servers whose code is compiled while it runs. One that has just started takes three to five times the processor time for a cycle,
- * for some ten thousand of them; who asks what a server costs means one that has been up for longer than that.
+ * What is compiled while it runs takes three to five times the processor time for a cycle when it has just started, for some ten
+ * thousand of them: our servers, the floors, and all load generators. Before the first scenario each load generator does as many with
+ * its server, ours and the peers' and the floors' in the same way.
  */
 
-import { WARM_UP } from "../scenarios.ts";
-import type { ServerKind } from "../servers/kinds.ts";
+import { type Scenario, WARM_UP } from "../scenarios.ts";
 import type { BenchServer } from "../servers/server.ts";
-import { Loaders } from "./loaders.ts";
+import type { Loaders } from "./loaders.ts";
+import type { Floor, Subject } from "./subjects.ts";
 
-/** With each driver. */
-const OWN_MS = 3_000;
-/** A floor has next to nothing to compile but what its runtime brings. */
-const FLOOR_MS = 1_000;
+const CYCLES = 20_000;
+/** For those that would take much longer: they wait for a disk, and compile little. */
+const MS_MAX = 3_000;
+const TURN_MS = 250;
+/** About what a cycle takes meanwhile, ms: for the plan. */
+const CYCLE_MS = 0.12;
+const FLOOR_CYCLE_MS = 0.06;
 
 /** For the plan. */
-export function warmUpMsOf(kind: ServerKind | "given"): number {
-  return stepsFor(kind).reduce((sum, { ms }) => sum + ms, 0);
+export function warmUpMsOf(who: Subject | Floor): number {
+  if (who.server === undefined) return TURN_MS;
+  const cycleMs = "floor" in who ? (who.handOffMs ?? CYCLE_MS) : FLOOR_CYCLE_MS;
+  return Math.min(MS_MAX, CYCLES * cycleMs);
 }
 
-export async function warmUp(kind: ServerKind | "given", { url, pid }: BenchServer): Promise<void> {
-  for (const { driver, ms } of stepsFor(kind)) {
-    const loaders = new Loaders("node", true, 1);
-    const row = `warm-up-${driver}`;
-    try {
-      await loaders.prepare({ driver, target: { url, row, keys: [row] }, scenario: WARM_UP, serverPid: pid });
-      await loaders.slice(ms, true);
-      await loaders.figures();
-    } finally {
-      loaders.kill();
-    }
+export async function warmUp(who: Subject | Floor, loaders: Loaders, server: BenchServer | undefined): Promise<void> {
+  const row = `warm-up-${who.name.replaceAll(/\W/g, "-")}-${process.pid}`;
+  const keys = Array.from({ length: WARM_UP.clients }, (_, index) => `${row}:${index}`);
+  const target = { url: server?.url ?? "", row, keys };
+  await loaders.prepare({ driver: who.driver, target, scenario: scenarioFor(who), serverPid: server?.pid });
+  let cycles = 0;
+  for (let ms = 0; cycles < CYCLES && ms < MS_MAX; ms += TURN_MS) {
+    cycles += (await loaders.slice(TURN_MS, true)).cycles;
   }
+  await loaders.figures();
+  await loaders.end();
 }
 
-interface Step {
-  readonly driver: string;
-  readonly ms: number;
-}
-
-/** What leads through all that the rows of such a server do. */
-function stepsFor(kind: ServerKind | "given"): readonly Step[] {
-  if (kind === "floor-workerd") return [{ driver: "relay", ms: FLOOR_MS }];
-  if (kind.startsWith("floor-")) return ["relay", "hand-over"].map((driver) => ({ driver, ms: FLOOR_MS }));
-  // Over HTTP workerd holds each grant back for 20 ms: it would hardly begin.
-  if (kind === "latchkey-workerd") return [{ driver: "ws-raw", ms: OWN_MS }];
-  return kind.startsWith("latchkey-") ? ["ws-raw", "http"].map((driver) => ({ driver, ms: OWN_MS })) : [];
+/** An echo has no lock to wait for. */
+function scenarioFor({ driver }: Subject | Floor): Scenario {
+  return driver === "echo" ? { ...WARM_UP, keys: "own" } : WARM_UP;
 }

@@ -3,7 +3,7 @@
 import type { Ask, BenchClient, Cut, Driver, Held, Opened } from "../drivers/driver.ts";
 import { zipf } from "../figures.ts";
 import type { Scenario } from "../scenarios.ts";
-import { Gate } from "./gate.ts";
+import { Gate, monotonicNs } from "./gate.ts";
 import type { Job } from "./job.ts";
 import { Log, machineNs } from "./log.ts";
 import { type Granted, Record } from "./record.ts";
@@ -97,6 +97,7 @@ export class Crew {
     const askedAtNs = this.gate.nowNs();
     const askedAtMachineNs = this.log && machineNs();
     const number = this.#asked++;
+    const sentAtNs = monotonicNs();
     const held = await (this.clients[client] as BenchClient).acquire(key, ask);
     const granted: Granted = {
       client,
@@ -109,6 +110,8 @@ export class Crew {
       atNs: this.gate.nowNs(),
       ticket: held.ticket,
       fence: held.fence,
+      sentAtNs,
+      queuedAtNs: held.queuedAtNs,
       isTimed: this.gate.isOpen,
     };
     this.record.granted(granted);

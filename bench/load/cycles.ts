@@ -30,8 +30,9 @@ export class Cycles {
 
   /** Resolves when everybody who waits has had its turn. */
   async end(): Promise<void> {
-    const { gate } = this.#crew;
+    const { gate, record } = this.#crew;
     this.#isLast = true;
+    record.end();
     gate.open();
     await Promise.all(this.#cycles);
     gate.close();

@@ -8,11 +8,23 @@ import { monotonicNs } from "./gate.ts";
 const QUEUE_MS = 20;
 const QUEUE_EACH_MS = 0.2;
 
-/** As many passes as fit into a slice, and one at least. */
+/** Of which a turn gives the median: one pass of a few milliseconds says little. */
+const PASSES_MIN = 3;
+/** A turn may be so many times as long for it. */
+const LONGER_MAX = 3;
+
+/** How many passes a turn has when one takes so long, from the first who asks to the last who lets go. */
+export function passesIn(turnMs: number, passMs: number): number {
+  return Math.ceil(Math.max(turnMs, Math.min(PASSES_MIN * passMs, LONGER_MAX * turnMs)) / passMs);
+}
+
 export async function drain(crew: Crew, ms: number): Promise<void> {
-  const until = monotonicNs() + ms * 1e6;
-  do await pass(crew);
-  while (monotonicNs() < until && crew.error === undefined);
+  const beganNs = monotonicNs();
+  let count = 0;
+  do {
+    await pass(crew);
+    count += 1;
+  } while (crew.error === undefined && count < passesIn(ms, (monotonicNs() - beganNs) / 1e6 / count));
 }
 
 /** Client 0 is the one in front. */

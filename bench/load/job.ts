@@ -18,7 +18,9 @@ export type Order =
   | { readonly do: "prepare"; readonly job: Job }
   /** `atNs`: when to begin, on the machine's clock; at once without it. */
   | { readonly do: "slice"; readonly ms: number; readonly isWarmUp: boolean; readonly atNs?: number | undefined }
-  | { readonly do: "figures" };
+  | { readonly do: "figures" }
+  /** Of a row: its connections are closed, and the next one can be prepared. */
+  | { readonly do: "end" };
 
 /** One turn at the machine. */
 export interface Slice {
@@ -98,6 +100,8 @@ export interface Gauges {
 export interface SoakSlice {
   /** From the end of a lease to the moment the next in line had the lock; null: none ended. */
   readonly lateness: Summary | null;
+  /** How late the load generator's own timers were meanwhile. */
+  readonly ownLateness: Summary | null;
   /** Leases that were ended before their time. */
   readonly early: number;
   readonly crashes: number;
@@ -117,6 +121,7 @@ export interface Figures {
   readonly violations: number;
   /** All of them, the warm-up included. */
   readonly grants: number;
+  /** That the clients read and wrote, heads of frames and of HTTP included; null: nothing, or unknown. */
   readonly bytesPerCycle: number | null;
   readonly timeline: readonly Hold[];
   readonly storm: Storm | null;

@@ -8,6 +8,8 @@ import { Times } from "./summary.ts";
 interface Key {
   exclusive: number;
   shared: number;
+  /** Of the last one who held alone. */
+  fence: number;
   lastHolder: number | undefined;
   releasedAtNs: number | undefined;
   /** The last holder was cut, and did not let go. */
@@ -15,6 +17,7 @@ interface Key {
   /** In the order of the grants. */
   readonly holders: number[];
   readonly ticketed: Ticketed[];
+  readonly atOnce: AtOnce[];
 }
 
 interface Ticketed {
@@ -23,6 +26,14 @@ interface Ticketed {
   readonly fence: number;
   /** The place in the order of sending. */
   readonly ask: number;
+  /** Infinite where nobody said. */
+  readonly queuedAtNs: number;
+}
+
+/** A grant that did not wait, and so has no ticket. */
+interface AtOnce {
+  readonly fence: number;
+  readonly sentAtNs: number;
 }
 
 export interface Granted {
@@ -38,6 +49,9 @@ export interface Granted {
   readonly atNs: number;
   readonly ticket: number | undefined;
   readonly fence: number | undefined;
+  /** By a clock that never stands still: when it was asked for, and when the client heard that it stood in line, if it did. */
+  readonly sentAtNs?: number | undefined;
+  readonly queuedAtNs?: number | undefined;
   /** Whether the clock ran all the time. */
   readonly isTimed: boolean;
 }
@@ -72,6 +86,7 @@ export class Record {
   readonly #rememberedMax: number;
   #selfHandOffs = 0;
   #handOffCount = 0;
+  #isOver = false;
 
   /** `scoresWaits`: what a slice is about is the wait, not the hand-off. */
   constructor(clients: number, scoresWaits: boolean, rememberedMax: number = REMEMBERED_MAX) {
@@ -101,18 +116,19 @@ export class Record {
     this.waits = new Times();
   }
 
+  /** The last turn is over. Whoever is granted from now on is let out of the line: it was not its turn that came. */
+  end(): void {
+    this.#isOver = true;
+  }
+
   granted(granted: Granted): void {
-    const { client, askedAtNs, wantedAtNs, atNs, ask, ticket, fence } = granted;
+    const { client, askedAtNs, wantedAtNs, atNs } = granted;
     const key = this.#key(granted.key);
     this.#enter(key, granted);
-    this.#grants[client] = (this.#grants[client] ?? 0) + 1;
     this.grantCount += 1;
     const { releasedAtNs } = key;
     const isHandOff = releasedAtNs !== undefined && askedAtNs <= releasedAtNs;
-    if (releasedAtNs !== undefined) {
-      this.#handOffCount += 1;
-      if (key.lastHolder === client) this.#selfHandOffs += 1;
-    }
+    if (!this.#isOver) this.#share(key, client);
     if (granted.isTimed) {
       this.cycles += 1;
       this.waits.add(atNs - wantedAtNs);
@@ -121,10 +137,7 @@ export class Record {
     }
     key.releasedAtNs = undefined;
     key.lastHolder = client;
-    if (key.holders.length >= this.#rememberedMax) return;
-    key.holders.push(client);
-    // Readers are granted together, and their news are read in any order: the fence knows which was first.
-    if (ticket !== undefined) key.ticketed.push({ ticket, ask, fence: fence ?? key.ticketed.length });
+    this.#line(key, granted);
   }
 
   /** Must be told before the service is, so that what the service does of it can only be later. */
@@ -143,7 +156,7 @@ export class Record {
     const grants = this.#grants;
     const keys = [...this.#keys.values()];
     const least = Math.min(...grants);
-    const ticketed = keys.map((key) => key.ticketed).filter((list) => list.length > 1);
+    const lines = keys.filter(({ ticketed, atOnce }) => ticketed.length > 0 && ticketed.length + atOnce.length > 1);
     const [hottest] = keys.toSorted((a, b) => b.holders.length - a.holders.length);
     const holders = hottest?.holders ?? [];
     return {
@@ -156,15 +169,33 @@ export class Record {
       selfShare: this.#handOffCount === 0 ? 0 : this.#selfHandOffs / this.#handOffCount,
       returnsAfter: finite(median(returns(holders))),
       distinct: finite(distinctInWindow(holders, grants.length)),
-      orderInversions:
-        ticketed.length === 0
-          ? null
-          : total(ticketed.map((list) => inversions(by("fence", list).map(({ ticket }) => ticket)))),
+      orderInversions: lines.length === 0 ? null : total(lines.map((key) => outOfOrder(key) + overtakings(key))),
       arrivalInversions:
-        ticketed.length === 0
+        lines.length === 0
           ? null
-          : total(ticketed.map((list) => inversions(by("ticket", list).map(({ ask }) => ask)))),
+          : total(lines.map(({ ticketed }) => inversions(by("ticket", ticketed).map(({ ask }) => ask)))),
     };
+  }
+
+  #share(key: Key, client: number): void {
+    this.#grants[client] = (this.#grants[client] ?? 0) + 1;
+    if (key.holders.length < this.#rememberedMax) key.holders.push(client);
+    if (key.releasedAtNs === undefined) return;
+    this.#handOffCount += 1;
+    if (key.lastHolder === client) this.#selfHandOffs += 1;
+  }
+
+  #line({ ticketed, atOnce }: Key, { ticket, ask, fence, sentAtNs, queuedAtNs }: Granted): void {
+    if (ticketed.length + atOnce.length >= this.#rememberedMax) return;
+    // Readers are granted together, and their news are read in any order: the fence knows which was first.
+    if (ticket !== undefined) {
+      ticketed.push({
+        ticket,
+        ask,
+        fence: fence ?? ticketed.length,
+        queuedAtNs: queuedAtNs ?? Number.POSITIVE_INFINITY,
+      });
+    } else if (fence !== undefined && sentAtNs !== undefined) atOnce.push({ fence, sentAtNs });
   }
 
   #handedOff({ wasCut }: Key, ns: number): void {
@@ -172,22 +203,58 @@ export class Record {
     if (!this.#scoresWaits) (wasCut ? this.cutScores : this.scores).push(ns);
   }
 
-  #enter(key: Key, { isShared, limit }: Granted): void {
+  #enter(key: Key, { isShared, limit, fence }: Granted): void {
     if (isShared) key.shared += 1;
     else key.exclusive += 1;
     const isTooMany = limit !== undefined && key.shared > limit;
     if (key.exclusive > 1 || (key.exclusive > 0 && key.shared > 0) || isTooMany) this.violations += 1;
+    if (fence === undefined || isShared) return;
+    // In the order of time the fences of those who held alone can only rise: what the lock protects would let in the one before.
+    if (fence <= key.fence) this.violations += 1;
+    key.fence = fence;
   }
 
   #key(name: string): Key {
     let key = this.#keys.get(name);
     if (key === undefined) {
       const never = { lastHolder: undefined, releasedAtNs: undefined, wasCut: false };
-      key = { exclusive: 0, shared: 0, ...never, holders: [], ticketed: [] };
+      key = {
+        exclusive: 0,
+        shared: 0,
+        fence: Number.NEGATIVE_INFINITY,
+        ...never,
+        holders: [],
+        ticketed: [],
+        atOnce: [],
+      };
       this.#keys.set(name, key);
     }
     return key;
   }
+}
+
+/** Pairs of which the later ticket was granted first. */
+function outOfOrder({ ticketed }: Key): number {
+  return inversions(by("fence", ticketed).map(({ ticket }) => ticket));
+}
+
+/**
+ * How many were granted at once though somebody stood in line: had heard so before they asked, and was granted after them. They
+ * have no ticket to be set against.
+ */
+function overtakings({ ticketed, atOnce }: Key): number {
+  const line = by("fence", ticketed);
+  let queuedAtNs = Number.POSITIVE_INFINITY;
+  let count = 0;
+  // From the last grant to the first: the earliest of those who were granted later is the one to ask about.
+  for (const { fence, sentAtNs } of atOnce.toSorted((a, b) => b.fence - a.fence)) {
+    for (let last = line.at(-1); last !== undefined && last.fence > fence; last = line.at(-1)) {
+      queuedAtNs = Math.min(queuedAtNs, last.queuedAtNs);
+      line.pop();
+    }
+    if (queuedAtNs < sentAtNs) count += 1;
+  }
+  return count;
 }
 
 function by(member: "fence" | "ticket", list: readonly Ticketed[]): Ticketed[] {

@@ -23,6 +23,8 @@ export interface Course {
   turn(ms: number): Promise<number | undefined>;
   /** After the last turn: whoever waits has its own. Rejects when somebody does not, or when something is left behind. */
   end?(): Promise<void>;
+  /** Frees what the row has beside its clients. */
+  close?(): Promise<void>;
   /** Forgets the times so far. */
   forget?(): void;
   slice?(): Partial<Slice>;
@@ -93,13 +95,26 @@ function dropCourse(crew: Crew): Course {
   const { cut = "fin" } = crew.scenario;
   if (cut !== "kill") return { turn: (ms) => dropAndRelease(crew, cut, ms) };
   const victims = new Victims(crew.job.driver, crew.job.target);
-  return { turn: (ms) => killAndRelease(crew, victims, ms) };
+  return { turn: (ms) => killAndRelease(crew, victims, ms), close: () => victims.close() };
 }
 
 function stormCourse(crew: Crew): Course {
   let told: Figures["storm"] = null;
   const turn = async (): Promise<number> => {
-    told = await storm(crew);
+    const first = await storm(crew);
+    if (!crew.driver.can.keys) {
+      told = first;
+      return Number.NaN;
+    }
+    // Memory is that of a server without a past; in the times of a first storm most is the compiling of what closes sockets.
+    const { bytesPerSession, bytesPerHolder, bytesPerWaiter } = first;
+    crew.clients.length = 0;
+    told = {
+      ...(await storm(crew)),
+      ...(bytesPerSession === undefined ? undefined : { bytesPerSession }),
+      ...(bytesPerHolder === undefined ? undefined : { bytesPerHolder }),
+      ...(bytesPerWaiter === undefined ? undefined : { bytesPerWaiter }),
+    };
     return (told.acquireMs ?? Number.NaN) * 1e6;
   };
   return { turn, figures: () => ({ storm: told }) };

@@ -10,6 +10,7 @@ import type { Crew } from "./crew.ts";
 import { monotonicNs } from "./gate.ts";
 import type { SoakSlice } from "./job.ts";
 import { untilEmpty } from "../servers/view.ts";
+import { endOfLease } from "./lease.ts";
 import { Times } from "./summary.ts";
 
 interface Part {
@@ -34,6 +35,8 @@ const LEASE_MS_MAX = 2_000;
 const CALLERS = 4;
 const CALLER_PAUSE_MS = 100;
 const CUT_EVERY = 3;
+/** Between two looks at how late this process itself is. */
+const TICK_MS = 20;
 
 export class Soak {
   readonly #crew: Crew;
@@ -41,7 +44,9 @@ export class Soak {
   readonly #loops: readonly Promise<void>[];
   #isOver = false;
   #holders = 0;
+  readonly #calledBy = new Set<string>();
   #lateness = new Times();
+  #ownLateness = new Times();
   #early = 0;
   #crashes = 0;
   #violations = 0;
@@ -55,6 +60,7 @@ export class Soak {
     for (const part of PARTS) for (let i = 0; i < part.clients; i++) loops.push(this.#cycle(client++, part));
     for (let i = 0; i < LEASES; i++) loops.push(this.#leases(client++, client++, `${row}:lease${i}`));
     for (const [index, caller] of callers.entries()) loops.push(this.#call(caller, `${row}:call${index % 2}`));
+    loops.push(this.#watchItself());
     this.#loops = loops.map((loop) => loop.catch(crew.broken));
   }
 
@@ -69,8 +75,10 @@ export class Soak {
   slice(): SoakSlice {
     const { record } = this.#crew;
     const violations = record.violations - this.#violations;
-    const slice = { lateness: this.#lateness.summary(), early: this.#early, crashes: this.#crashes, violations };
+    const late = { lateness: this.#lateness.summary(), ownLateness: this.#ownLateness.summary() };
+    const slice = { ...late, early: this.#early, crashes: this.#crashes, violations };
     this.#lateness = new Times();
+    this.#ownLateness = new Times();
     this.#early = 0;
     this.#crashes = 0;
     this.#violations = record.violations;
@@ -114,10 +122,9 @@ export class Soak {
       await (clients[first] as BenchClient).acquire(key, { ttl });
       const heldAtNs = monotonicNs();
       const next = await (clients[second] as BenchClient).acquire(key, {});
-      const atNs = monotonicNs();
-      // The lease began at the server between the asking and the answer.
-      if (atNs < askedAtNs + ttl * 1e6) this.#early += 1;
-      this.#lateness.add(atNs - heldAtNs - ttl * 1e6);
+      const { isEarly, lateNs } = endOfLease({ askedAtNs, heldAtNs, nextAtNs: monotonicNs(), ttlMs: ttl });
+      if (isEarly) this.#early += 1;
+      this.#lateness.add(lateNs);
       this.#crew.steps += 1;
       await next.release();
     }
@@ -126,8 +133,21 @@ export class Soak {
   async #call(caller: BenchClient, key: string): Promise<void> {
     while (this.#isOn) {
       const held = await caller.acquire(key, {});
+      if (this.#calledBy.has(key)) this.#crew.record.violations += 1;
+      this.#calledBy.add(key);
+      this.#crew.steps += 1;
+      this.#calledBy.delete(key);
       await held.release();
       await sleep(CALLER_PAUSE_MS);
+    }
+  }
+
+  /** What of the lateness is this process's own, which has to be running to see anything. */
+  async #watchItself(): Promise<void> {
+    while (this.#isOn) {
+      const dueAtNs = monotonicNs() + TICK_MS * 1e6;
+      await sleep(TICK_MS);
+      this.#ownLateness.add(monotonicNs() - dueAtNs);
     }
   }
 }

@@ -50,4 +50,8 @@ export class Victims {
     socket.resume();
     return { child, socket };
   }
+
+  async close(): Promise<void> {
+    await this.#server[Symbol.asyncDispose]();
+  }
 }

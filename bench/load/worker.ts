@@ -1,17 +1,23 @@
-/** A load generator: a process of its own that does what the harness tells it, a line each. */
+/** A load generator: a process of its own that does what the harness tells it, a line each, row after row. */
 
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { driverOf } from "../drivers/all.ts";
 import { median } from "../figures.ts";
 import { Crew } from "./crew.ts";
 import type { Figures, Job, Order, Reply, Slice } from "./job.ts";
 import { untilMachineNs } from "./log.ts";
+import { Meter } from "./meter.ts";
 import { connectsItself, type Course, courseOf } from "./shapes.ts";
 import { orStuck } from "./stuck.ts";
+
+/** Closing thousands of connections, a handshake each. */
+const CLOSE_MS_MAX = 5_000;
 
 class Worker {
   readonly #crew: Crew;
   readonly #course: Course;
+  readonly #meter = new Meter();
 
   private constructor(crew: Crew, course: Course) {
     this.#crew = crew;
@@ -21,8 +27,11 @@ class Worker {
   static async prepare(job: Job): Promise<Worker> {
     const driver = await driverOf(job.driver);
     const crew = new Crew(job, driver, await driver.open(job.target));
-    if (!connectsItself(crew)) await crew.connect();
-    return new Worker(crew, await courseOf(crew));
+    const course = await watched(crew, async () => {
+      if (!connectsItself(crew)) await crew.connect();
+      return courseOf(crew);
+    });
+    return new Worker(crew, course);
   }
 
   async slice(ms: number, isWarmUp: boolean, atNs: number | undefined): Promise<Slice> {
@@ -30,11 +39,13 @@ class Worker {
     opened.wake?.();
     if (atNs !== undefined) await untilMachineNs(atNs);
     record.beginSlice();
+    this.#meter.begin(record);
     const before = process.cpuUsage();
     const beganNs = gate.nowNs();
     const againstNs = await this.#orStuck(() => this.#course.turn(ms));
     const cpu = process.cpuUsage(before);
     const windowMs = (gate.nowNs() - beganNs) / 1e6;
+    this.#meter.end(record);
     const { cycles } = record;
     // A grant that comes meanwhile does not count: the gate is closed.
     await this.#orStuck(async () => opened.rest?.());
@@ -43,6 +54,7 @@ class Worker {
     const scores = record.scoresOf(this.#crew.scenario.shape);
     if (isWarmUp) {
       record.forgetTimes();
+      this.#meter.forget();
       this.#course.forget?.();
     }
     return {
@@ -57,11 +69,10 @@ class Worker {
   }
 
   async figures(): Promise<Figures> {
-    const { record, clients, scenario } = this.#crew;
+    const { record, scenario, job } = this.#crew;
     if (this.#crew.error === undefined) await this.#orStuck(async () => this.#course.end?.());
     if (this.#crew.error !== undefined) throw this.#crew.error;
-    const bytes = clients.reduce((sum, client) => sum + (client.bytes ?? 0), 0);
-    const isFair = scenario.shape === "cycles" || scenario.shape === "crash";
+    const isFair = ["cycles", "crash", "drain"].includes(scenario.shape);
     return {
       handOff: record.handOffs.summary(),
       cutHandOff: record.cutHandOffs.summary(),
@@ -69,7 +80,8 @@ class Worker {
       fairness: isFair ? record.fairness() : null,
       violations: record.violations,
       grants: record.grantCount,
-      bytesPerCycle: bytes === 0 || scenario.shape !== "cycles" ? null : bytes / record.grantCount,
+      // What never leaves the process passes no wire, though this process may write a byte to itself.
+      bytesPerCycle: scenario.shape === "cycles" && job.target.url !== "" ? this.#meter.bytesPerGrant() : null,
       timeline: record.timeline,
       storm: null,
       reconnect: null,
@@ -78,10 +90,27 @@ class Worker {
     };
   }
 
-  #orStuck<T>(run: () => Promise<T>): Promise<T> {
-    const crew = this.#crew;
-    return Promise.race([orStuck(run, () => crew.steps), crew.failed]);
+  /** Rejects when a connection does not close: the process is of no use for another row then. */
+  async end(): Promise<void> {
+    const { clients, opened } = this.#crew;
+    const closed = Promise.all([this.#course.close?.(), ...clients.map((client) => client.close())]);
+    await Promise.race([closed, tooLong()]);
+    await opened.close();
   }
+
+  #orStuck<T>(run: () => Promise<T>): Promise<T> {
+    return watched(this.#crew, run);
+  }
+}
+
+/** Rejects when nothing moves any more, and with the first thing that goes wrong: whoever waits for what has ended would do so for ever. */
+function watched<T>(crew: Crew, run: () => Promise<T>): Promise<T> {
+  return Promise.race([orStuck(run, () => crew.steps), crew.failed]);
+}
+
+async function tooLong(): Promise<never> {
+  await sleep(CLOSE_MS_MAX, undefined, { ref: false });
+  throw new Error("connections did not close");
 }
 
 let worker: Worker | undefined;
@@ -94,6 +123,11 @@ async function serve(order: Order): Promise<Reply> {
     return { ok: true };
   }
   if (worker === undefined) throw new Error("nothing is prepared");
+  if (order.do === "end") {
+    await worker.end();
+    worker = undefined;
+    return { ok: true };
+  }
   return order.do === "slice"
     ? { ok: true, slice: await worker.slice(order.ms, order.isWarmUp, order.atNs) }
     : { ok: true, figures: await worker.figures() };

@@ -2,8 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import type { Spread } from "../figures.ts";
+import { failuresIn } from "../harness/judge.ts";
 import type { Results, Row } from "../harness/results.ts";
-import { ratio } from "./words.ts";
+import { number, ratio } from "./words.ts";
 
 /** Turns below which a range says nothing. */
 const ROUNDS_MIN = 3;
@@ -23,7 +24,7 @@ export function readResults(path: string): Results {
 
 export function compare(before: Results, after: Results): string {
   const isRepeated = Math.min(before.rounds, after.rounds) >= ROUNDS_MIN;
-  const lines: string[][] = [["", "time ÷ floor", "", "cycles ÷ floor", ""]];
+  const lines: string[][] = [["", "time ÷ floor", "", "cycles ÷ floor", "", "Jain", "starved"]];
   const remarks: string[] = [];
   for (const row of after.rows) {
     const old = before.rows.find((candidate) => nameOf(candidate) === nameOf(row));
@@ -37,15 +38,19 @@ export function compare(before: Results, after: Results): string {
       const cycles = change(old.cycleRatio, row.cycleRatio, isRepeated);
       // A floor has no ratio: it is what the others are multiples of.
       if (time !== undefined || cycles !== undefined) {
-        lines.push([nameOf(row), ...(time ?? ["", ""]), ...(cycles ?? ["", ""])]);
+        lines.push([nameOf(row), ...(time ?? ["", ""]), ...(cycles ?? ["", ""]), ...fairness(old, row)]);
       }
+      remarks.push(...withoutRatio(old, row));
     }
   }
   remarks.push(...onlyIn("old", before, after), ...onlyIn("new", after, before));
+  // Fast by breaking the rules is not faster.
+  const failed = after.rows.filter((row) => excuse(row) === undefined).flatMap(failuresIn);
   return [
     `${before.commit} (${before.startedAt}) → ${after.commit} (${after.startedAt})`,
     "time: smaller is better; cycles: larger is better; *: the ranges of the rounds do not touch",
     ...differences(before, after).map((difference) => `! ${difference}`),
+    ...failed.map((failure) => `FAIL ${failure}`),
     ...columns(lines),
     ...remarks,
   ].join("\n");
@@ -63,6 +68,25 @@ function change(then: Spread | undefined, now: Spread | undefined, isRepeated: b
   const percent = Math.round((now.median / then.median - 1) * 100);
   const signed = `${percent > 0 ? "+" : ""}${percent} %`;
   return [`${ratio(then.median)} → ${ratio(now.median)}`, isApart ? `${signed} *` : `${signed}  `];
+}
+
+/** What has a ratio no more, since its floor broke, would be missed by nobody. */
+function withoutRatio(old: Row, row: Row): string[] {
+  const lost = (["timeRatio", "cycleRatio"] as const).filter((of) => old[of] !== undefined && row[of] === undefined);
+  return lost.length === 0 ? [] : [`${nameOf(row)} has no ${lost.map(wordsOf).join(" and no ")} now`];
+}
+
+function wordsOf(of: "timeRatio" | "cycleRatio"): string {
+  return of === "timeRatio" ? "time ÷ floor" : "cycles ÷ floor";
+}
+
+/** Where it was told both times: `0.9990 → 0.0300`, and how many got nothing. */
+function fairness({ figures: before }: Row, { figures: after }: Row): [string, string] {
+  const [then, now] = [before?.fairness, after?.fairness];
+  if (!then || !now) return ["", ""];
+  const arrow = (one: number | null, other: number | null, digits: number): string =>
+    one === null || other === null ? "" : `${number(one, digits)} → ${number(other, digits)}`;
+  return [arrow(then.jain, now.jain, 4), arrow(then.starved, now.starved, 0)];
 }
 
 /** What else was not the same. */

@@ -7,7 +7,11 @@ import { duration } from "./words.ts";
 /** Rows that take as long stand together. */
 export function planned({ warmUps, warmUpMs, scenarios, ms }: Plan): string {
   return [
-    ...(warmUps.length === 0 ? [] : [`\nuntil the servers are warm: ${duration(warmUpMs)}, ${warmUps.join(", ")}`]),
+    ...(warmUps.length === 0
+      ? []
+      : [
+          `\nuntil servers and load generators are warm: ${duration(warmUpMs)}, ${warmUps.map(({ name }) => name).join(", ")}`,
+        ]),
     ...scenarios.map((scenario) => [head(scenario), ...rowLines(scenario.rows), ...without(scenario)].join("\n")),
     `\n${scenarios.length} scenarios, ${scenarios.reduce((sum, { rows }) => sum + rows.length, 0)} rows: about ${duration(ms)}`,
   ].join("\n");

@@ -1,6 +1,6 @@
 /** A soak in a terminal: a line for each interval, and what it comes to. */
 
-import type { Row, SoakSample, Verdict } from "../harness/results.ts";
+import type { Drift, Row, SoakSample, Verdict } from "../harness/results.ts";
 import type { SoakTurns } from "../harness/soak.ts";
 import { number } from "./words.ts";
 
@@ -16,6 +16,7 @@ const TITLES = [
   "late p50 ms",
   "p99",
   "max",
+  "own p99",
 ] as const;
 
 export function soakPlanned({ intervals, intervalMs }: SoakTurns): string {
@@ -31,13 +32,13 @@ export function soakLine(subject: string, sample: SoakSample): string {
   return `${clock(sample.atMs).padStart(9)}  ${subject.padEnd(NAME_WIDTH)}  ${cells.join("  ")}`;
 }
 
-function soakCells({ residentBytes, gauges, cyclesPerSecond, crashes, lateness }: SoakSample): string[] {
+function soakCells({ residentBytes, gauges, cyclesPerSecond, crashes, lateness, ownLateness }: SoakSample): string[] {
   return [
     residentBytes === undefined ? "" : mebibytes(residentBytes, 1),
     ...[gauges.sessions, gauges.keys, gauges.holding, gauges.waiting, cyclesPerSecond, crashes].map((count) =>
       number(count, 0),
     ),
-    ...[lateness?.p50, lateness?.p99, lateness?.max].map((ns) => millis(ns)),
+    ...[lateness?.p50, lateness?.p99, lateness?.max, ownLateness?.p99].map((ns) => millis(ns)),
   ];
 }
 
@@ -63,16 +64,22 @@ function memoryWords({ bytesPerHour, isGrowing }: Verdict, samples: readonly Soa
   const [first, last] = [samples[0]?.residentBytes, samples.at(-1)?.residentBytes];
   if (first === undefined || last === undefined) return "memory unknown";
   const slope =
-    bytesPerHour === undefined
+    // Of a short one, in which a server still fills what it remembers, it would be gigabytes.
+    bytesPerHour === undefined || isGrowing === undefined
       ? ""
       : `, ${bytesPerHour < 0 ? "" : "+"}${mebibytes(bytesPerHour, 1)} MiB an hour in the second half`;
   const word = isGrowing === undefined ? "(too short to tell growth)" : isGrowing ? "GROWING" : "steady";
   return `memory ${word}, ${mebibytes(first, 1)} → ${mebibytes(last, 1)} MiB${slope}`;
 }
 
-function driftWords({ latenessNs, early }: Verdict): string {
+function driftWords({ latenessNs, ownLatenessNs, early }: Verdict): string {
   if (latenessNs === undefined) return "no lease ended";
-  return `leases end late by p99 ${millis(latenessNs.first)} → ${millis(latenessNs.last)} ms (first and last quarter), ${early} early`;
+  const own = ownLatenessNs === undefined ? "" : `, and the load generator itself by ${arrow(ownLatenessNs)}`;
+  return `leases end late by p99 ${arrow(latenessNs)} (first and last quarter)${own}; ${early} early`;
+}
+
+function arrow({ first, last }: Drift): string {
+  return `${millis(first)} → ${millis(last)} ms`;
 }
 
 /** 1:05, or 2:01:05. */

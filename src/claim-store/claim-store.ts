@@ -92,8 +92,13 @@ export class ClaimStore {
   }
 
   #claim(id: string, identity: ClaimIdentity): Claim {
-    const watch = (): SharedWatch => this.#watch(identity.key);
-    return made(this.#claims, id, (drop) => new Claim(this.#client, identity, watch, this.#later, drop));
+    const { key } = identity;
+    const watch = (): SharedWatch => this.#watch(key);
+    return made(this.#claims, id, (drop) => {
+      // A part that asks in another mode or limit than before must not wait for itself, or be refused for its own sake.
+      for (const other of this.#claims.values()) if (other.key === key) other.makeWay();
+      return new Claim(this.#client, identity, watch, this.#later, drop);
+    });
   }
 }
 

@@ -59,8 +59,8 @@ export class Claim {
   #cancelRelease: (() => void) | undefined;
   #options: ClaimOptions = {};
   #wait: AbortController | undefined;
-  /** Steals on their way. */
-  #steals = 0;
+  /** A steal on its way. */
+  #stealing: Promise<void> | undefined;
   #lock: Lock | undefined;
   #signal: AbortSignal | undefined;
   #loss: Loss | undefined;
@@ -74,6 +74,10 @@ export class Claim {
     this.#watch = watch;
     this.#later = later;
     this.#onIdle = onIdle;
+  }
+
+  get key(): string {
+    return this.#identity.key;
   }
 
   get snapshot(): ClaimSnapshot {
@@ -119,30 +123,30 @@ export class Claim {
     });
   }
 
+  /** What is to be let go a turn later is let go now. */
+  makeWay(): void {
+    if (this.#cancelRelease !== undefined) this.#letGo().then(undefined, () => undefined);
+  }
+
   /** Nobody wants it any more, now. Resolves when it is let go; never rejects. */
   release(): Promise<void> {
     this.#wanters.clear();
     return this.#letGo();
   }
 
-  /** Its place in the queue is kept until the lock is there. */
+  /** Its place in the queue is kept until the lock is there. Asked for twice at once it is one: else it would take the lock from itself. */
   async steal(who: object, options: ClaimOptions, reason: string): Promise<void> {
     if (this.#lock !== undefined) return;
     const hasWanted = this.#wanters.has(who);
     this.#wants(who, options);
-    this.#steals += 1;
+    this.#stealing ??= this.#take(options, reason);
     this.#refresh();
     try {
-      const { ttl, meta } = options;
-      const lock = await this.#client.steal(this.#identity.key, { reason, ttl, meta });
-      this.#wait?.abort();
-      this.#hold(lock);
+      await this.#stealing;
     } catch (error) {
       if (!hasWanted && this.#wait === undefined) this.#wanters.delete(who);
       throw error;
     } finally {
-      this.#steals -= 1;
-      this.#refresh();
       this.#leaveIfIdle();
     }
   }
@@ -160,6 +164,17 @@ export class Claim {
     if (this.#lock !== lock) return;
     this.#lock = undefined;
     await this.release();
+  }
+
+  async #take({ ttl, meta }: ClaimOptions, reason: string): Promise<void> {
+    try {
+      const lock = await this.#client.steal(this.#identity.key, { reason, ttl, meta });
+      this.#wait?.abort();
+      this.#hold(lock);
+    } finally {
+      this.#stealing = undefined;
+      this.#refresh();
+    }
   }
 
   #wants(who: object, options: ClaimOptions): void {
@@ -187,20 +202,23 @@ export class Claim {
   }
 
   #hold(lock: Lock): void {
+    // First of all, since it looks at the clock, which may tell of more.
+    const { signal } = lock;
     this.#wait = undefined;
     if (this.#wanters.size === 0 && this.#cancelRelease === undefined) return letGo(lock);
     this.#forget();
     this.#lock = lock;
-    this.#signal = lock.signal;
-    if (this.#signal.aborted) this.#lost(lock);
-    else this.#signal.addEventListener("abort", () => this.#lost(lock), { once: true });
+    this.#signal = signal;
+    if (signal.aborted) this.#lost(lock);
+    else signal.addEventListener("abort", () => this.#lost(lock), { once: true });
     this.#refresh();
   }
 
   #lost(lock: Lock): void {
     if (this.#lock !== lock) return;
+    // Not by way of the lock, which looks at the clock first: that may tell of more, and then this must be told as a loss already.
+    const { reason, by } = (this.#signal as AbortSignal).reason as LockLostError;
     this.#lock = undefined;
-    const { reason, by } = lock.signal.reason as LockLostError;
     this.#loss = { reason, by };
     if (this.#requeues && ACCIDENTS.has(reason)) this.#queue();
     else this.#refresh();
@@ -238,13 +256,13 @@ export class Claim {
   }
 
   #leaveIfIdle(): void {
-    const isUsed = this.#wanters.size + this.#listeners.size + this.#steals > 0 || this.#cancelRelease !== undefined;
-    if (!isUsed) this.#onIdle();
+    const isWanted = this.#wanters.size + this.#listeners.size > 0;
+    if (!isWanted && this.#stealing === undefined && this.#cancelRelease === undefined) this.#onIdle();
   }
 
   #state(): ClaimState {
     if (this.#lock !== undefined) return "held";
-    if (this.#wait !== undefined || this.#steals > 0) {
+    if (this.#wait !== undefined || this.#stealing !== undefined) {
       return this.#client.connection === "connected" ? "waiting" : "connecting";
     }
     if (this.#error !== undefined) return isOutage(this.#error) ? "unavailable" : "error";

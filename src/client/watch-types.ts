@@ -43,6 +43,7 @@ export type WatchListener = (event: CustomEvent<readonly KeyState[]>) => void;
  * The latest state of what is watched, kept until it is closed, over losses of the connection too. As an async iterator it gives each
  * key's latest state, first of all that is known, then of what changes; states that a slow reader misses are skipped. It ends
  * when the watch is closed, and throws when the server refused it: a `LimitError` or `RefusedError`, which goes to `onError` as well.
+ * Whoever leaves the loop leaves the watch open, for others who look at it: `using` closes it, or `close`, or the signal.
  */
 export interface Watch extends AsyncIterable<KeyState>, Disposable {
   /** Of the watched key; with a prefix, and before the server has told, undefined. Another object only when something changed. */

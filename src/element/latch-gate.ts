@@ -21,6 +21,8 @@ export function gateClass(store: ClaimStore): CustomElementConstructor {
     #share: ClaimShare | undefined;
     #stop: (() => void) | undefined;
     #snapshot: ClaimSnapshot = IDLE;
+    /** Of the grant that was told last: a gate that is moved has not got the lock again. */
+    #told: AbortSignal | undefined;
 
     constructor() {
       super();
@@ -113,7 +115,8 @@ export function gateClass(store: ClaimStore): CustomElementConstructor {
       if (before.state === "held" && now.state !== "held" && reason !== undefined) {
         this.#tell("locklost", { key, reason, by });
       }
-      if (now.state === "held" && before.fence !== fence && fence !== undefined && signal !== undefined) {
+      if (now.state === "held" && this.#told !== signal && fence !== undefined && signal !== undefined) {
+        this.#told = signal;
         this.#tell("lockacquired", { key, fence, signal });
       }
       if (before.position !== position || before.waiting !== waiting || before.holders !== holders) {

@@ -16,13 +16,15 @@ import { PlainAnswer } from "./plain.ts";
 import { problem } from "./problem.ts";
 import { keyOf, rawPath, readBody, readRequestId } from "./request.ts";
 
+type Answered = Promise<Response | PlainAnswer>;
+
 /** `segment`: the key as it stands in the path. */
-type ServeLock = (call: Call, segment: string, parts: HostParts, grants: Grants) => Promise<Response | PlainAnswer>;
+type ServeLock = (call: Call, segment: string, parts: HostParts, grants: Grants) => Answered;
 
 export const LOCK_CALLS: ReadonlyMap<string, ServeLock> = new Map<string, ServeLock>([
-  ["acquire", acquire],
-  ["extend", extend],
-  ["release", release],
+  ["acquire", withBody(AcquireBody, isPlainAcquire, acquire)],
+  ["extend", withBody(ExtendBody, isPlainExtend, extend)],
+  ["release", withBody(ReleaseBody, isPlainRelease, release)],
 ]);
 
 /**
@@ -39,16 +41,24 @@ export function lockCall(request: Asked): { readonly serve: ServeLock; readonly 
   return { serve, segment: path.slice(PREFIX.length, end) };
 }
 
-const PLAIN_ACQUIRE = { isPlain: isPlainAcquire };
-const PLAIN_EXTEND = { isPlain: isPlainExtend };
-const PLAIN_RELEASE = { isPlain: isPlainRelease };
 const PREFIX = "/v1/latch/";
 
-async function acquire(call: Call, segment: string, parts: HostParts, grants: Grants): Promise<Response | PlainAnswer> {
-  const key = keyOf(segment);
-  if (key instanceof Response) return key;
-  const body = await readBody(call.request, AcquireBody, PLAIN_ACQUIRE);
-  if (body instanceof Response) return body;
+/** Serves what has a key and a body that `schema` reads. `isPlain` sees sooner that it would. */
+function withBody<Schema extends v.GenericSchema>(
+  schema: Schema,
+  isPlain: (value: object) => value is v.InferOutput<Schema> & object,
+  serve: (call: Call, key: string, body: v.InferOutput<Schema>, parts: HostParts, grants: Grants) => Answered,
+): ServeLock {
+  const options = { isPlain };
+  return async (call, segment, parts, grants) => {
+    const key = keyOf(segment);
+    if (key instanceof Response) return key;
+    const body = await readBody(call.request, schema, options);
+    return body instanceof Response ? body : serve(call, key, body, parts, grants);
+  };
+}
+
+async function acquire(call: Call, key: string, body: AcquireBody, parts: HostParts, grants: Grants): Answered {
   const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
   if (body.steal === true && !isPermitted(call.credential, "steal")) return forbidden("steal");
@@ -69,11 +79,7 @@ async function acquire(call: Call, segment: string, parts: HostParts, grants: Gr
   return new PlainAnswer(acquired(answer, key, parts.wire), { space: call.space, from, request, hasWaited });
 }
 
-function acquireOf(
-  body: v.InferOutput<typeof AcquireBody>,
-  address: Pick<Acquire, "from" | "request" | "key">,
-  parts: HostParts,
-): Acquire {
+function acquireOf(body: AcquireBody, address: Pick<Acquire, "from" | "request" | "key">, parts: HostParts): Acquire {
   return {
     kind: "acquire",
     ...address,
@@ -93,23 +99,14 @@ async function waitIsOver(call: Call, parts: HostParts, key: string): Promise<Re
   return problem("timeout", "the wait is over", { key, ...(holder === undefined ? undefined : { holder }) });
 }
 
-async function extend(call: Call, segment: string, parts: HostParts): Promise<Response | PlainAnswer> {
-  const key = keyOf(segment);
-  if (key instanceof Response) return key;
-  const body = await readBody(call.request, ExtendBody, PLAIN_EXTEND);
-  if (body instanceof Response) return body;
-  const { token, ttl: ttlMs } = body;
+async function extend(call: Call, key: string, { token, ttl: ttlMs }: ExtendBody, parts: HostParts): Answered {
   const command = { kind: "extend", ...asking(call, parts), key: parts.keys.inward(key), token, ttlMs } as const;
   const answer = await onBoard(call, parts, (board) => board.calls.ask(command));
   if (answer instanceof Response) return answer;
   return answer.kind === "extended" ? new PlainAnswer(extended(answer, key, parts.wire)) : failed(answer, key);
 }
 
-async function release(call: Call, segment: string, parts: HostParts): Promise<Response | PlainAnswer> {
-  const key = keyOf(segment);
-  if (key instanceof Response) return key;
-  const body = await readBody(call.request, ReleaseBody, PLAIN_RELEASE);
-  if (body instanceof Response) return body;
+async function release(call: Call, key: string, body: ReleaseBody, parts: HostParts): Answered {
   const id = readRequestId(call.request, body.request_id);
   if (id instanceof Response) return id;
   const address = { from: scopeOf(call), request: `release:${id ?? parts.requests.next()}` };

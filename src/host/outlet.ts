@@ -33,14 +33,20 @@ export class Outlet implements Departing {
   send(frame: ServerFrame): void {
     if (this.#isShut) return;
     const text = JSON.stringify(frame);
-    if (frame.t === "replay") this.#backlog.asked(text.length);
+    if (frame.t === "replay" || frame.t === "list") this.sendAsked(text);
+    else this.sendText(text);
+  }
+
+  /** A frame that the peer asked for and that may be long. */
+  sendAsked(text: string): void {
+    this.#backlog.asked(text.length);
     this.sendText(text);
   }
 
   /** A frame that is text already, since many are told the same. */
   sendText(text: string): void {
     if (this.#isShut) return;
-    this.#parts.metrics.count("latchkey_frames_total", "out");
+    this.#parts.metrics.frameOut();
     this.#waitingCount += 1;
     if (this.#waitingCount === 1) {
       this.#waiting = text;
@@ -54,7 +60,7 @@ export class Outlet implements Departing {
   /** Order counts here too: a client takes an `ack` to mean that what was said before it did not know of its pong. */
   sendBare(text: string): void {
     if (this.#isShut) return;
-    this.#parts.metrics.count("latchkey_frames_total", "out");
+    this.#parts.metrics.frameOut();
     this.depart();
     this.#sendText(text);
   }

@@ -13,8 +13,8 @@ export const BATCH_FRAMES_MAX = 256;
 export const BODY_BYTES_MAX = 64 * 1024;
 /** A socket that has this much unsent is a slow reader, and dropped. */
 export const BUFFERED_BYTES_MAX = 1024 * 1024;
-/** Besides: results that were asked for. */
-export const REPLAYS_BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
+/** Besides: what was asked for and may be long, as results, lists and first states of watches. */
+export const ASKED_BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
 export const CLOSE_REASON_BYTES_MAX = 123;
 
 /** Who is behind a session. */

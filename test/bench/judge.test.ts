@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { failuresOf, isLoadBound, notesOn } from "../../bench/harness/judge.ts";
 import type { Row, Verdict } from "../../bench/harness/results.ts";
-import type { Figures } from "../../bench/load/job.ts";
+import type { Fairness, Figures } from "../../bench/load/job.ts";
 
 const figures: Figures = {
   handOff: null,
@@ -15,6 +15,18 @@ const figures: Figures = {
   storm: null,
   reconnect: null,
   sendLateness: null,
+};
+const fairness: Fairness = {
+  grants: [],
+  jain: null,
+  relativeDeviation: 0,
+  maxByMin: null,
+  starved: 0,
+  selfShare: 0,
+  returnsAfter: null,
+  distinct: null,
+  orderInversions: 0,
+  arrivalInversions: 0,
 };
 const good: Row = { scenario: "hot", subject: "bun ws-raw", floor: undefined, figures };
 
@@ -39,6 +51,20 @@ describe("a run fails", () => {
     expect(failuresOf([good, invalid("stuck: nobody was granted anything for half a minute")])).toHaveLength(1);
   });
 
+  test("when a load generator ended, and when nobody knows what it saw", () => {
+    expect(failuresOf([good, invalid("the load generator ended: out of memory")])).toHaveLength(1);
+    expect(failuresOf([good, row({})])).toEqual(["hot · bun ws-raw: no figures"]);
+  });
+
+  test("when a later ticket was granted first by a server that promises its order, wherever it runs", () => {
+    const unordered = (subject: string): string[] =>
+      failuresOf([row({ subject, figures: { ...figures, fairness: { ...fairness, orderInversions: 1 } } })]);
+    for (const subject of ["bun ws-raw", "workerd ws-raw", "given ws-raw"]) {
+      expect(unordered(subject)).toEqual([`hot · ${subject}: 1 × a later ticket was granted first`]);
+    }
+    expect(unordered("redis-lua")).toEqual([]);
+  });
+
   test("when nobody was granted anything, warm-up and all", () => {
     expect(failuresOf([{ ...good, figures: { ...figures, grants: 0 } }])).toEqual([
       "hot · bun ws-raw: nothing was granted",
@@ -46,7 +72,13 @@ describe("a run fails", () => {
   });
 
   test("when a lease ended before its time", () => {
-    const verdict: Verdict = { bytesPerHour: undefined, isGrowing: undefined, latenessNs: undefined, early: 1 };
+    const verdict: Verdict = {
+      bytesPerHour: undefined,
+      isGrowing: undefined,
+      latenessNs: undefined,
+      ownLatenessNs: undefined,
+      early: 1,
+    };
     expect(failuresOf([{ ...good, soak: { samples: [], verdict } }])).toEqual([
       "hot · bun ws-raw: 1 × a lease was ended before its time",
     ]);
@@ -103,4 +135,9 @@ test("a machine that drifted is one note, with the worst of each scenario's floo
   const notes = notesOn(rows, 0, 2);
   expect(notes).toHaveLength(1);
   expect(notes[0]).toMatch(/drifted.* in hot \(× 2\.0\)\.$/);
+});
+
+test("a machine whose cores were more than half busy when the run began is a note", () => {
+  expect(notesOn([], 1, 2)).toEqual([]);
+  expect(notesOn([], 1.1, 2)).toEqual([expect.stringMatching(/busy when the run began \(load 1\.1 on 2 cores\)/)]);
 });

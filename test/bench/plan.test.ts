@@ -56,14 +56,19 @@ test("a row is planned with its floor beside it, and the rows' times are the sce
   );
 });
 
-test("servers that compile as they run are warm before the first scenario, but for a quick run, and those that are started for one scenario", async () => {
-  const { warmUps } = await plan();
+test("all who take part are warm before the first scenario, peers and floors too, but for a quick run, and those who poll", async () => {
+  const namesOf = async (...args: string[]): Promise<string[]> =>
+    (await plan(...args)).warmUps.map(({ name }) => name).toSorted();
+  const all = await namesOf();
   for (const host of ["bun", "deno", "node", "workerd"]) {
-    expect(warmUps).toEqual(expect.arrayContaining([`latchkey-${host}`, `floor-${host}`]));
+    expect(all).toEqual(expect.arrayContaining([`${host} ws-raw`, `relay on ${host}`, `echo on ${host}`]));
   }
-  expect(warmUps).not.toContain("redis");
-  expect((await plan("--quick")).warmUps).toEqual([]);
-  expect((await plan("--only", "drop storm,bun ws-raw")).warmUps).toEqual([]);
+  const peers = SUBJECTS.map(({ name }) => name).filter((name) => !/polling|semaphore|redlock|upstash/.test(name));
+  expect(all).toEqual(expect.arrayContaining(peers));
+  expect(all).not.toContain("redlock5");
+  expect(await namesOf("--quick")).toEqual([]);
+  // The server of a storm has no past, but who speaks to it has.
+  expect(await namesOf("--only", "drop storm,bun ws-raw")).toEqual(["bun ws-raw", "relay on bun"]);
 });
 
 test("a storm is work, and a hot key mostly turns of a given length", async () => {

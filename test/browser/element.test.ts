@@ -51,6 +51,12 @@ async function readmePage(): Promise<string> {
   }
 }
 
+/** How many there are on the server. */
+async function watches(): Promise<number> {
+  const metrics = await (await fetch(`${site.url}/metrics`)).text();
+  return Number(/^latchkey_watches (\d+)$/m.exec(metrics)?.[1]);
+}
+
 const eventsOf = (events: readonly Told[], type: string): Told["detail"][] =>
   events.filter((event) => event.type === type).map(({ detail }) => detail);
 
@@ -84,6 +90,9 @@ for (const kind of [chromium, firefox]) {
       expect(await tab.call("isUsable", "#always")).toBe(true);
       expect((await site.latchkey.locks.status(key)).status).toBe("free");
       expect(eventsOf(await tab.call("events"), "locklost")).toEqual([]);
+
+      await tab.call("set", "gate", "hidden", "");
+      expect(await tab.call("isShown", "#always")).toBe(false);
     });
 
     test("a gate waits in line, says where it stands, and opens when its turn comes", async () => {
@@ -131,10 +140,47 @@ for (const kind of [chromium, firefox]) {
       await tab.call("move", "gate");
       expect(await tab.call("fence", "gate")).toBe(fence);
       expect(await tab.call("isUsable", "#gate [slot=held]")).toBe(true);
+      // It has not got the lock a second time.
+      expect(eventsOf(await tab.call("events"), "lockacquired")).toHaveLength(1);
       const next = site.latchkey.locks.acquire(key);
       await tab.call("remove", "gate");
       await using lock = await next;
       expect(lock.fence).toBeGreaterThan(fence ?? 0);
+      await expect.poll(() => watches(), { timeout: 20_000 }).toBe(0);
+    });
+
+    test("a gate that becomes `auto` later gets in line then", async () => {
+      const { tab } = await open("");
+      await using _ = tab;
+      expect(await tab.call("state", "gate")).toBe("idle");
+      await tab.call("set", "gate", "auto", "");
+      await tab.call("reached", "gate", "held");
+    });
+
+    test("a gate asks for the lease and shows the text that its attributes name, and with `requeue` has the lock again after a break", async () => {
+      const { tab, key } = await open(`auto requeue ttl="600000" meta="Ada, at the desk"`);
+      await using _ = tab;
+      await tab.call("reached", "gate", "held");
+      const [holder] = (await site.latchkey.locks.status(key)).holders;
+      expect(holder).toMatchObject({ meta: "Ada, at the desk", expiresIn: expect.any(Number) });
+      expect(holder?.expiresIn).toBeGreaterThan(300_000);
+      site.cut();
+      const acquired = async (): Promise<number> => eventsOf(await tab.call("events"), "lockacquired").length;
+      await expect.poll(acquired, { timeout: 20_000 }).toBe(2);
+      const events = await tab.call("events");
+      expect(eventsOf(events, "locklost")).toMatchObject([{ key, reason: "dropped" }]);
+      expect(events.find(({ type }) => type === "locklost")?.isUsable).toBe(false);
+      expect(await tab.call("isUsable", "#gate [slot=held]")).toBe(true);
+    });
+
+    test("a gate without a connection asks for patience", async () => {
+      // No browser connects to this port.
+      await using tab = await browser().open<GateCalls>(`${page}?server=${encodeURIComponent("http://localhost:9")}`);
+      await tab.call("define");
+      await tab.call("put", markup(`key-${++count}`));
+      expect(await tab.call("state", "gate")).toBe("connecting");
+      expect(await shown(tab)).toEqual([true, true, false]);
+      expect(await tab.call("isUsable", "#gate [slot=held]")).toBe(false);
     });
 
     test("a gate with another key is another claim", async () => {
@@ -146,6 +192,14 @@ for (const kind of [chromium, firefox]) {
       await (await next).release();
       await tab.call("reached", "gate", "held");
       expect((await site.latchkey.locks.status(`${key}-b`)).holders).toHaveLength(1);
+      // What becomes of the old key is nothing to it any more.
+      await tab.call("put", markup(key, "", "witness"));
+      await using _lock = await site.latchkey.locks.acquire(key);
+      const seen = async (): Promise<number> =>
+        (await tab.call("events")).filter(({ id, detail }) => id === "witness" && detail.holders?.length === 1).length;
+      await expect.poll(seen, { timeout: 20_000 }).toBe(1);
+      expect(await tab.call("state", "gate")).toBe("held");
+      expect(await tab.call("isUsable", "#gate [slot=held]")).toBe(true);
     });
 
     test("gates of one page share a claim, and the last one lets go", async () => {

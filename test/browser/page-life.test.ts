@@ -9,8 +9,12 @@ import { Site } from "./support/site.ts";
 import { inBrowserCalmly } from "./support/suite.ts";
 import { Tab } from "./support/tab.ts";
 
-/** The aim is 200 ms, which is printed; a machine that is busy with other things may take this long, ms. */
-const AT_ONCE_MS = 2_000;
+/** So soon is a lock free that a page leaves, ms. */
+const SOON_MS = 200;
+/** A machine that is busy with other things is late, but not so many times. */
+const ROUNDS_MAX = 20;
+/** Where there is one time only it may be this late, ms: a stall of the machine is shorter, and silence is longer. */
+const AT_ONCE_MS = 6_000;
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
 let site: Site;
@@ -43,14 +47,32 @@ async function holding(
   return { tab, key, free };
 }
 
-/** Does something to the page, and tells how soon the server has granted its key to somebody else. */
-async function freedBy(what: string, browser: Browser, free: Promise<number>, deed: () => unknown): Promise<void> {
+/** Does something to the page, and tells how soon the server has granted its key to somebody else, ms. */
+async function freedAfter(free: Promise<number>, deed: () => unknown): Promise<number> {
   const startedAt = performance.now();
   const done = Promise.resolve(deed());
   const tookMs = (await free) - startedAt;
+  await done;
+  return tookMs;
+}
+
+async function freedBy(what: string, browser: Browser, free: Promise<number>, deed: () => unknown): Promise<void> {
+  const tookMs = await freedAfter(free, deed);
   console.log(`${browser.kind.name}: ${what}: the lock is free after ${tookMs.toFixed(0)} ms`);
   expect(tookMs).toBeLessThan(AT_ONCE_MS);
-  await done;
+}
+
+/** Does it to one page after another, until one of them was soon enough. */
+async function freedSoonBy(what: string, browser: Browser, deed: (tab: Tab<LifeCalls>) => unknown): Promise<void> {
+  const took: number[] = [];
+  do {
+    const { tab, free } = await holding(browser);
+    await using _ = tab;
+    took.push(await freedAfter(free, () => deed(tab)));
+  } while (Math.min(...took) >= SOON_MS && took.length < ROUNDS_MAX);
+  const list = took.map((ms) => ms.toFixed(0)).join(", ");
+  console.log(`${browser.kind.name}: ${what}: the lock is free after ${list} ms`);
+  expect(Math.min(...took)).toBeLessThan(SOON_MS);
 }
 
 /** What the page has heard, once it has heard this. */
@@ -64,10 +86,8 @@ async function heard(tab: Tab<LifeCalls>, type: string): Promise<readonly Heard[
 
 for (const kind of [chromium, firefox]) {
   inBrowserCalmly(kind, (browser) => {
-    test("a page that goes elsewhere has let go of its lock at once", async () => {
-      const { tab, free } = await holding(browser());
-      await using _ = tab;
-      await freedBy("navigate away", browser(), free, () => tab.page.goto(elsewhere));
+    test("a page that goes elsewhere has let go of its lock within 200 ms", async () => {
+      await freedSoonBy("navigate away", browser(), (tab) => tab.page.goto(elsewhere));
     });
 
     test("a page that is loaded again has let go of its lock at once, and can have it again", async () => {
@@ -189,8 +209,8 @@ inBrowserCalmly(chromium, (browser) => {
     await tab.page.setOfflineMode(true);
     await freedBy("offline", browser(), free, () => site.cut());
     expect(await tab.call("lossOf", key)).toBe("dropped");
-    // After the eighth failure it would wait for 2.5 s.
-    await vi.waitFor(() => expect(attempts()).toBe(8), PATIENCE);
+    // After the ninth failure it would wait for 5.1 s.
+    await vi.waitFor(() => expect(attempts()).toBe(9), PATIENCE);
     await tab.page.setOfflineMode(false);
     const back = (await heard(tab, "online")).find(({ type }) => type === "online")!;
     const connected = await vi.waitFor(async () => {
@@ -199,7 +219,7 @@ inBrowserCalmly(chromium, (browser) => {
       return last;
     }, PATIENCE);
     console.log(`chromium: online: connected again after ${connected.at - back.at} ms`);
-    expect(connected.at - back.at).toBeLessThan(AT_ONCE_MS);
+    expect(connected.at - back.at).toBeLessThan(4_000);
     expect(await tab.call("acquire", key)).toBeTypeOf("number");
   });
 

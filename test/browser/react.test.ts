@@ -94,6 +94,43 @@ for (const kind of [chromium, firefox]) {
       await lock.release();
     });
 
+    test("a component that throws while it renders has let go of what it had, and asks for nothing", async () => {
+      const space = `react-${(serial += 1)}`;
+      await using other = connect(site.url, { space });
+      await using tab = await browser().open<ReactCalls>(`${page}?space=${space}`);
+      const before = await acquires();
+      await tab.call("show", { parts: [{ ...one, isBroken: true }] });
+      await tab.call("show", { parts: [one] });
+      await shows(tab, "one", { state: "held" });
+      const next = other.acquire("a");
+      await expect.poll(async () => (await other.status("a")).waiting, PATIENCE).toBe(1);
+      await tab.call("show", { parts: [{ ...one, isBroken: true }] });
+      const lock = await next;
+      // React renders anew what threw, and gives up: it is there no more.
+      expect(await tab.call("text", "one")).toBeUndefined();
+      expect((await other.status("a")).waiting).toBe(0);
+      await lock.release();
+      await tab.call("show", { parts: [one] });
+      await shows(tab, "one", { state: "held" });
+      expect(await acquires()).toBe(before + 3);
+      expect(tab.errors.every((error) => error.includes("broken"))).toBe(true);
+    });
+
+    test("a component asks for the mode, the limit and the lease that it names, and with another mode for another lock", async () => {
+      await using world = await start();
+      const { tab, other } = world;
+      const shared = { ...one, mode: "shared", limit: 2, ttl: 600_000 } as const;
+      await tab.call("show", { parts: [shared] });
+      await shows(tab, "one", { state: "held" });
+      const { limit, holders } = await other.status("a");
+      expect([limit, holders.length, holders[0]?.mode]).toEqual([2, 1, "shared"]);
+      expect(holders[0]?.expiresIn).toBeGreaterThan(300_000);
+      await tab.call("show", { parts: [one] });
+      await shows(tab, "one", { state: "held", waiting: 0 });
+      const after = await other.status("a");
+      expect([after.limit, after.holders.map(({ mode }) => mode)]).toEqual([undefined, ["exclusive"]]);
+    });
+
     test("two components have one claim, which goes with the last of them", async () => {
       await using world = await start();
       const { tab, other } = world;

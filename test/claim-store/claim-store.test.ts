@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ClaimStore, type ClaimShare } from "../../src/claim-store/claim-store.ts";
 import type { ConnectOptions } from "../../src/client/index.ts";
 import { connected, grantOf, greet, scripted, type Scripted, welcome } from "../client/support/scripted-server.ts";
@@ -136,7 +136,8 @@ describe("a claim", () => {
     const by = { session: "session-2", message: "mine now" };
     await view.server.end().say({ t: "lost", id, key: "a", reason: "stolen", by });
     // Requeue is for accidents: who took it wants to have it.
-    expect(share.getSnapshot()).toMatchObject({ state: "lost", lossReason: "stolen", by, fence: undefined, signal });
+    expect(share.getSnapshot()).toMatchObject({ state: "lost", lossReason: "stolen", by, fence: undefined });
+    expect(share.getSnapshot().signal).toBe(signal);
     expect(states).toEqual(["lost"]);
     expect(frames(view, "acquire")).toEqual([]);
     share.acquire();
@@ -160,6 +161,64 @@ describe("a claim", () => {
       if (!requeue) continue;
       await view.server.end().say(grantOf(acquires[0]!.id, "a"));
       expect(share.getSnapshot()).toMatchObject({ state: "held", lossReason: undefined });
+    }
+  });
+
+  test("a loss with the connection is told as one, and never as if nobody had wanted the lock", async () => {
+    for (const requeue of [false, true]) {
+      const view = await start();
+      const { share, mount, seen } = part(view);
+      mount();
+      await settle();
+      const { id } = frames(view, "watch")[0]!;
+      share.options = { requeue };
+      await hold(view, share);
+      const keys = [{ key: "a", status: "held", holders: [], waiting: 0 }];
+      await view.server.end().say(JSON.stringify({ t: "state", id, full: true, keys }));
+      expect(share.getSnapshot()).toMatchObject({ state: "held", isCurrent: true });
+      seen.length = 0;
+      await view.server.end().drop();
+      expect(share.getSnapshot().isCurrent).toBe(false);
+      expect(new Set(seen)).toEqual(new Set([requeue ? "connecting" : "lost"]));
+    }
+  });
+
+  test.each(["expired", "dropped", "unknown"])(
+    "a claim that was lost because it is %s queues again if it was told to",
+    async (reason) => {
+      for (const requeue of [false, true]) {
+        const view = await start();
+        const { share, mount } = part(view);
+        mount();
+        share.options = { requeue };
+        const { id } = await hold(view, share);
+        await view.server.end().say({ t: "lost", id, key: "a", reason: reason as "expired" });
+        expect(share.getSnapshot()).toMatchObject({ state: requeue ? "waiting" : "lost", lossReason: reason });
+        expect(frames(view, "acquire")).toHaveLength(requeue ? 1 : 0);
+      }
+    },
+  );
+
+  test("a wait whose page was left is unavailable, or queues again when the page is back if it was told to", async () => {
+    for (const requeue of [false, true]) {
+      const page = Object.assign(new EventTarget(), { document: { visibilityState: "visible" } });
+      const server = await scripted({}, undefined, page);
+      await greet(server);
+      const view = ui(server);
+      const { share, mount } = part(view);
+      mount();
+      share.options = { requeue };
+      share.acquire();
+      await settle();
+      expect(frames(view, "acquire")).toHaveLength(1);
+      page.dispatchEvent(new Event("pagehide"));
+      await settle();
+      const away = requeue ? { state: "connecting" } : { state: "unavailable", error: { code: "away" } };
+      expect(share.getSnapshot()).toMatchObject(away);
+      page.dispatchEvent(new Event("pageshow"));
+      await settle();
+      await greet(server, { session: "session-2" });
+      expect(frames(view, "acquire")).toHaveLength(requeue ? 1 : 0);
     }
   });
 
@@ -233,12 +292,15 @@ describe("parts that share a claim", () => {
     const [one, two] = [part(view), part(view)];
     for (const { mount } of [one, two]) mount();
     await hold(view, one.share);
+    two.share.acquire();
     two.share.release().catch(() => undefined);
     expect(one.share.getSnapshot().state).toBe("idle");
     expect(frames(view, "release")).toHaveLength(1);
-    one.share.acquire();
-    await settle();
-    expect(frames(view, "acquire")).toHaveLength(1);
+    // From then on the other one is not among those that want it.
+    await hold(view, one.share);
+    one.unmount();
+    await view.nextTurn();
+    expect(frames(view, "release")).toHaveLength(1);
   });
 });
 
@@ -271,6 +333,28 @@ describe("a part that is removed and put back", () => {
     expect(view.server.end().sent()).toEqual([]);
   });
 
+  test("with another mode or limit makes way for itself, and not for others", async () => {
+    const view = await start();
+    const [before, after, other] = [
+      part(view, "a", { mode: "shared", limit: 2 }),
+      part(view, "a"),
+      part(view, "a", { mode: "shared", limit: 3 }),
+    ];
+    before.mount();
+    await hold(view, before.share);
+    before.unmount();
+    after.mount();
+    after.share.acquire();
+    const sent = (): string[] => (view.server.end().sent() as { t: string }[]).map(({ t }) => t);
+    await settle();
+    expect(sent()).toEqual(["release", "acquire"]);
+    // A part that stays keeps what it wants.
+    other.mount();
+    other.share.acquire();
+    await view.nextTurn();
+    expect(sent()).toEqual(["acquire"]);
+  });
+
   test("later has let go: a wait is cancelled, and so is a grant that crosses the cancel", async () => {
     const view = await start();
     const { share, mount, unmount } = part(view);
@@ -287,13 +371,33 @@ describe("a part that is removed and put back", () => {
 
   test("nothing is left of it: no watch, no listener, no claim", async () => {
     const view = await start();
+    const { client } = view.server;
+    const subscribe = client.subscribe.bind(client);
+    let listeners = 0;
+    vi.spyOn(client, "subscribe").mockImplementation((listener) => {
+      const stop = subscribe(listener);
+      listeners += 1;
+      return () => {
+        listeners -= 1;
+        stop();
+      };
+    });
     const { share, mount, unmount } = part(view);
+    const unused = part(view).share.getSnapshot();
+    const unknown = view.store.key("a").getSnapshot();
     mount();
+    await settle();
+    const { id } = frames(view, "watch")[0]!;
     await hold(view, share);
+    const keys = [{ key: "a", status: "held", holders: [], waiting: 3 }];
+    await view.server.end().say(JSON.stringify({ t: "state", id, full: true, keys }));
+    expect([listeners, share.getSnapshot().waiting, view.store.key("a").getSnapshot().waiting]).toEqual([1, 3, 3]);
     unmount();
     await view.nextTurn();
     expect(frames(view, "unwatch")).toHaveLength(1);
-    expect(share.getSnapshot().state).toBe("idle");
+    expect(listeners).toBe(0);
+    expect(share.getSnapshot()).toBe(unused);
+    expect(view.store.key("a").getSnapshot()).toEqual(unknown);
     mount();
     await settle();
     expect(frames(view, "watch")).toHaveLength(1);
@@ -334,6 +438,42 @@ describe("taking over, asking, handing on", () => {
       await expect(stealing).rejects.toMatchObject({ code: "forbidden" });
       expect(share.getSnapshot()).toMatchObject({ state: before, error: undefined });
     }
+  });
+
+  test("a steal that is asked for twice at once is one, and does not take the lock from itself", async () => {
+    const view = await start();
+    const [one, two] = [part(view), part(view)];
+    one.mount();
+    two.mount();
+    const stealing = [one.share.steal("my turn"), one.share.steal("my turn"), two.share.steal("mine")];
+    await settle();
+    const [steal, ...more] = frames(view, "acquire");
+    expect([steal!["message"], more]).toEqual(["my turn", []]);
+    await view.server.end().say(grantOf(steal!.id, "a", { fence: 42 }));
+    await Promise.all(stealing);
+    expect(two.share.getSnapshot()).toMatchObject({ state: "held", fence: 42 });
+    one.unmount();
+    await view.nextTurn();
+    expect(frames(view, "release")).toEqual([]);
+    two.unmount();
+    await view.nextTurn();
+    expect(frames(view, "release")).toHaveLength(1);
+  });
+
+  test("who may not steal does not keep the lock that another part has and lets go", async () => {
+    const view = await start();
+    const [thief, owner] = [part(view), part(view)];
+    thief.mount();
+    owner.mount();
+    const stealing = thief.share.steal("my turn");
+    await settle();
+    const { id } = frames(view, "acquire")[0]!;
+    await view.server.end().say({ t: "refused", id, code: "forbidden", detail: "no", retryable: false });
+    await expect(stealing).rejects.toMatchObject({ code: "forbidden" });
+    await hold(view, owner.share);
+    owner.unmount();
+    await view.nextTurn();
+    expect(frames(view, "release")).toHaveLength(1);
   });
 
   test("asking queues first, and a withdrawal does not", async () => {

@@ -179,10 +179,20 @@ describe("contended", () => {
     }
   });
 
-  test("opens no watch for a lock that is over", async () => {
+  test.each([
+    ["lost", (server: Scripted, id: string) => server.end().say({ t: "lost", id, key: "a", reason: "stolen" })],
+    ["let go", (_: Scripted, __: string, lock: Lock) => void lock.release()],
+    [
+      "handed on",
+      async (server: Scripted, _: string, lock: Lock) => {
+        lock.handTo("session-2").catch(() => undefined);
+        await server.end().say({ t: "released", id: server.end().one("hand_to").id, depth: 0 });
+      },
+    ],
+  ])("opens no watch for a lock that is %s", async (_, end) => {
     const server = await connected();
     const lock = await held(server, "a");
-    await server.end().say({ t: "lost", id: lock.id, key: "a", reason: "stolen" });
+    await end(server, lock.id, lock);
     lock.addEventListener("contended", () => undefined);
     await settle();
     expect(

@@ -7,10 +7,13 @@ import { outcome, settle } from "./support/virtual-time.ts";
 class FakePage extends EventTarget {
   readonly document = { visibilityState: "visible" };
   readonly listeners = new Set<unknown>();
+  /** What was ever listened for. */
+  readonly types = new Set<string>();
 
   override addEventListener(...args: Parameters<EventTarget["addEventListener"]>): void {
     super.addEventListener(...args);
     this.listeners.add(args[1]);
+    this.types.add(args[0]);
     const options = args[2] as { readonly capture?: boolean; readonly signal?: AbortSignal };
     options.signal?.addEventListener("abort", () => this.listeners.delete(args[1]));
   }
@@ -253,6 +256,15 @@ describe("a probe", () => {
 });
 
 describe("a page", () => {
+  test("is not listened to for `beforeunload`, after which it may stay, nor for `unload`, which keeps it from being cached", async () => {
+    const server = await visited();
+    expect([...server.page.types].toSorted()).toEqual(["freeze", "pagehide", ...WAKING].toSorted());
+    const lock = await held(server, "doc");
+    for (const type of ["beforeunload", "unload"]) await server.page.tell(type);
+    expect(lock.signal.aborted).toBe(false);
+    expect(server.end().sent()).toEqual([]);
+  });
+
   test("that is only hidden keeps what it holds for hours, and is not asked for anything", async () => {
     const server = await visited();
     const lock = await held(server, "doc");

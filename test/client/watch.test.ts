@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type KeyState, LimitError, RefusedError, type Watch } from "../../src/client/index.ts";
 import { partOf } from "../../src/protocol/spread.ts";
 import { connected, type FarEnd, greet, held, scripted, type Scripted, welcome } from "./support/scripted-server.ts";
@@ -167,6 +167,16 @@ describe("a watch of a prefix", () => {
     expect([...watch.states.keys()]).toEqual(["b"]);
     expect(told.flat()).toEqual([{ key: "a", ...FREE }]);
   });
+});
+
+test("what is gone from a prefix is told once, not again with a later full state", async () => {
+  const server = await connected();
+  const { watch, id } = await watching(server, { prefix: "" });
+  await tell(server.end(), id, { a: heldBy("session-2"), b: heldBy("session-3") }, true);
+  await tell(server.end(), id, { a: FREE });
+  const told = changes(watch);
+  await tell(server.end(), id, { b: heldBy("session-3") }, true);
+  expect(told).toEqual([]);
 });
 
 describe("a full state of several frames", () => {
@@ -340,6 +350,22 @@ describe("reading a watch", () => {
     await read;
   });
 
+  test("a reader that leaves the loop leaves nothing behind, and the watch goes on until it is closed", async () => {
+    const server = await connected();
+    const { watch, id } = await watching(server);
+    await tell(server.end(), id, { a: heldBy("session-2") }, true);
+    const [add, remove] = [vi.spyOn(watch, "addEventListener"), vi.spyOn(watch, "removeEventListener")];
+    for await (const state of watch) {
+      expect(state).toBe(watch.state);
+      break;
+    }
+    expect(add.mock.calls).toHaveLength(1);
+    expect(remove.mock.calls).toEqual(add.mock.calls);
+    expect(server.end().sent()).toEqual([]);
+    await tell(server.end(), id, { a: FREE });
+    expect([watch.isCurrent, watch.state?.status]).toEqual([true, "free"]);
+  });
+
   test("two readers see the same", async () => {
     const server = await connected();
     const { watch, id } = await watching(server);
@@ -410,6 +436,11 @@ describe("requestAccess", () => {
     await expect(server.client.requestAccess("a")).rejects.toMatchObject({ code: "not_waiting" });
     await held(server, "a");
     await expect(server.client.requestAccess("a")).rejects.toThrow(RefusedError);
+    // Nor does one that is nested in what is held.
+    server.client.acquire("a", { reentrant: true }).catch(() => undefined);
+    server.end().one("acquire");
+    await expect(server.client.requestAccess("a")).rejects.toThrow(RefusedError);
+    expect(server.end().sent()).toEqual([]);
     server.client.acquire("a").catch(() => undefined);
     server.end().one("acquire");
     const asking = server.client.requestAccess("a");

@@ -46,6 +46,20 @@ describe("a lock of client.locks that is lost", () => {
     expect(server.errors).toEqual([]);
   });
 
+  test("and whose work fails after that: nobody is left who would hear of it, and it is no unhandled rejection", async () => {
+    const server = await connected();
+    const { promise: work, reject } = Promise.withResolvers<never>();
+    const request = server.client.locks.request("a", () => work);
+    await settle();
+    const { id } = server.end().one("acquire");
+    await server.end().say(grantOf(id, "a"));
+    await server.end().say({ t: "lost", id, key: "a", reason: "stolen" });
+    expect(await outcome(request)).toMatchObject({ name: "AbortError" });
+    reject(new Error("late"));
+    await settle();
+    expect(server.errors).toEqual([]);
+  });
+
   test("while its work is done and it is let go: the work counts", async () => {
     const server = await connected();
     const { id, request, end } = await holding(server, "a");

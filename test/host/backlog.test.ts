@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Backlog } from "../../src/host/backlog.ts";
-import { BUFFERED_BYTES_MAX, REPLAYS_BUFFERED_BYTES_MAX } from "../../src/protocol/limits.ts";
+import { BUFFERED_BYTES_MAX, ASKED_BUFFERED_BYTES_MAX } from "../../src/protocol/limits.ts";
 
 describe("what waits for a peer that does not read", () => {
   test("is too much one byte past the limit", () => {
@@ -9,7 +9,7 @@ describe("what waits for a peer that does not read", () => {
     expect(backlog.isTooMuch(BUFFERED_BYTES_MAX + 1)).toBe(true);
   });
 
-  test("may be more by the results that it has asked for, until it has read them", () => {
+  test("may be more by what it has asked for, until it has read them", () => {
     const backlog = new Backlog();
     backlog.asked(1000);
     expect(backlog.isTooMuch(BUFFERED_BYTES_MAX + 1000)).toBe(false);
@@ -18,10 +18,10 @@ describe("what waits for a peer that does not read", () => {
     expect(backlog.isTooMuch(BUFFERED_BYTES_MAX + 1)).toBe(true);
   });
 
-  test("has an end all the same, however many results it asks for", () => {
+  test("has an end all the same, however much it asks for", () => {
     const backlog = new Backlog();
     for (let i = 0; i < 100; i++) backlog.asked(1024 * 1024);
-    const max = BUFFERED_BYTES_MAX + REPLAYS_BUFFERED_BYTES_MAX;
+    const max = BUFFERED_BYTES_MAX + ASKED_BUFFERED_BYTES_MAX;
     expect(backlog.isTooMuch(max)).toBe(false);
     expect(backlog.isTooMuch(max + 1)).toBe(true);
   });

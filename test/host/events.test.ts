@@ -81,12 +81,19 @@ describe("GET /v1/latch/{key}/events", () => {
     const stream = (await events(world, "/v1/latch/k/events")).read();
     const { token } = (await world.acquire("k", {})).body;
     const waiter = world.session();
-    waiter.acquire("k");
+    waiter.acquire("k", { id: "mine" });
+    expect(waiter.ask({ t: "request_access", claim: "mine", message: "may I?" })).toMatchObject({
+      t: "access_requested",
+    });
+    waiter.say({ t: "watch", id: "w", key: "k" });
     world.advance(50);
     await settle();
-    expect(stream.text).toContain('"waiting":1');
-    expect(stream.text).not.toContain("position");
-    expect(stream.text).not.toContain(token);
+    const late = (await events(world, "/v1/events")).read();
+    await settle();
+    for (const { text } of [stream, late]) {
+      expect(text).toContain('"waiting":1');
+      for (const secret of ["position", "asks", "may I?", token]) expect(text).not.toContain(secret);
+    }
   });
 
   test("begins with a comment, and has one every 15 s, so that nobody takes it for dead", async () => {
@@ -153,17 +160,41 @@ describe("GET /v1/latch/{key}/events", () => {
     expect((await gauges(world)).slice(0, 2)).toEqual([0, 0]);
   });
 
-  test("is broken off where nobody reads: more than 1 MiB is kept for no one", async () => {
+  test("tells all that there is to whoever asks, however long that is", async () => {
     const world = new World();
     const holder = world.session();
-    for (let i = 0; i < 1000; i++) holder.acquire(`k${i}`, { meta: "x".repeat(1000) });
+    for (let i = 0; i < 1000; i++) holder.acquire(`k${i}`, { meta: "x".repeat(1020) });
     const stream = await events(world, "/v1/events?prefix=k");
     await settle();
-    expect(await gauges(world)).toEqual([0, 0, 1]);
+    stream.read();
+    const news = await stream.news();
+    expect([news.length, JSON.stringify(news).length > 1024 * 1024, stream.end]).toEqual([1000, true, "open"]);
+    holder.acquire("k1000");
+    world.advance(50);
+    expect(await stream.news()).toMatchObject([{ key: "k1000" }]);
+  }, 20_000);
+
+  test("is broken off where nobody reads: more than 1 MiB of news is kept for no one", async () => {
+    const world = new World();
+    // So many share the key that each state of it is half a mebibyte.
+    const holders = Array.from({ length: 512 }, () => world.session());
+    for (const holder of holders) holder.acquire("k", { mode: "shared", meta: "x".repeat(900) });
+    const stream = await events(world, "/v1/latch/k/events");
+    await settle();
+    const open: number[] = [];
+    for (let change = 0; change < 3; change++) {
+      holders[change]!.drop();
+      world.advance(50);
+      await settle();
+      open.push((await gauges(world))[1]!);
+    }
+    // Besides the first state one and a half, not two.
+    expect(open).toEqual([1, 0, 0]);
+    expect((await gauges(world)).slice(0, 2)).toEqual([0, 0]);
     stream.read();
     await settle();
     expect(stream.end).toBe("broken");
-  });
+  }, 20_000);
 });
 
 describe("GET /v1/events", () => {

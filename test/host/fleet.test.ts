@@ -149,6 +149,25 @@ test("metrics count the sessions that are connected here", async () => {
   expect(told).toContain("latchkey_sessions 2\n");
 });
 
+test("a watch is told what there is before anything that changed meanwhile", async () => {
+  const world = new FleetWorld();
+  const [holder, other, early, late] = [world.session(), world.session(), world.session(), world.session()];
+  early.say({ t: "watch", id: "w", key: "k" });
+  holder.say({ t: "acquire", id: "1", key: "k" });
+  await settle();
+  other.say({ t: "acquire", id: "1", key: "k" });
+  // What changed is read now, and before it is told another watch is asked for, whose state nobody can say yet.
+  world.time.advance(50);
+  world.space.isHeld = true;
+  late.say({ t: "watch", id: "w", key: "k" });
+  await settle();
+  expect(early.frames("state").at(-1)).toMatchObject({ keys: [{ waiting: 1 }] });
+  expect(late.frames("state")).toEqual([]);
+  world.space.flow();
+  await settle();
+  expect(late.frames("state")).toMatchObject([{ full: true, keys: [{ status: "held", waiting: 1 }] }]);
+});
+
 test("a watch that nobody can serve for now is refused, and leaves nothing behind", async () => {
   const world = new FleetWorld();
   const watcher = world.session();
@@ -183,6 +202,53 @@ test("news that cannot be read for now are told when they can be, a second later
   await settle();
   expect(watcher.frames("state")).toMatchObject([{ full: true }, { keys: [{ status: "held" }] }]);
 });
+
+test("when any key may have changed all that is in use is told, and once what is gone", async () => {
+  const world = new FleetWorld();
+  const [key, prefix, holder] = [world.session(), world.session(), world.session()];
+  const { token } = holder.acquire("doc:1");
+  key.say({ t: "watch", id: "w", key: "doc:1" });
+  prefix.say({ t: "watch", id: "w", prefix: "doc:" });
+  await settle();
+  world.space.isDeaf = true;
+  holder.ask({ t: "release", key: "doc:1", token });
+  holder.acquire("doc:2");
+  await settle();
+  expect([key, prefix].map((socket) => socket.frames("state").length)).toEqual([1, 1]);
+  for (let times = 0; times < 2; times++) {
+    world.space.hear(undefined);
+    world.time.advance(50);
+    await settle();
+  }
+  const told = (socket: typeof key): unknown[] =>
+    socket.frames("state").map(({ keys }) => Object.fromEntries(keys.map((entry) => [entry.key, entry.status])));
+  expect(told(key)).toEqual([{ "doc:1": "held" }, { "doc:1": "free" }, { "doc:1": "free" }]);
+  expect(told(prefix)).toEqual([{ "doc:1": "held" }, { "doc:1": "free", "doc:2": "held" }, { "doc:2": "held" }]);
+});
+
+test("a prefix that has grown past what may be watched goes on in what was told of it", async () => {
+  const world = new FleetWorld();
+  const [watcher, holder, other] = [world.session(), world.session(), world.session()];
+  const { token } = holder.acquire("k0");
+  for (let i = 1; i < 1000; i++) holder.acquire(`k${i}`);
+  watcher.say({ t: "watch", id: "w", prefix: "k" });
+  await settle();
+  expect(watcher.frames("state")).toHaveLength(10);
+  world.space.isDeaf = true;
+  holder.ask({ t: "release", key: "k0", token });
+  for (const key of ["k1000", "k1001"]) other.acquire(key);
+  world.space.hear(undefined);
+  world.time.advance(50);
+  await settle();
+  const told = watcher.frames("state").slice(10);
+  const free = told.flatMap(({ keys }) => keys).filter(({ status }) => status === "free");
+  expect([told.length, free.map(({ key }) => key)]).toEqual([10, ["k0"]]);
+  world.space.isDeaf = false;
+  other.acquire("k1002");
+  world.time.advance(50);
+  await settle();
+  expect(watcher.frames("state").slice(20)).toMatchObject([{ keys: [{ key: "k1002", status: "held" }] }]);
+}, 20_000);
 
 test("watchers of a space that is cut off end with their sessions", async () => {
   const world = new FleetWorld();

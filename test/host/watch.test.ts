@@ -1,4 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { Departures } from "../../src/host/departures.ts";
+import { FanOut } from "../../src/host/watch/fan-out.ts";
 import { Space } from "../../src/host/space.ts";
 import { settle } from "./support/time.ts";
 import { type FakeSocket, type FrameOf, World } from "./support/world.ts";
@@ -127,6 +129,41 @@ describe("a watch of a key", () => {
     expect((await states(second)).at(-1)?.keys).toMatchObject([{ waiting: 1, position: 1 }]);
   });
 
+  test("tells whoever holds the key who asks for it, and nobody else, neither at first nor later", async () => {
+    const world = new World();
+    const [holder, asker, other] = [world.session(), world.session({ user: "bob" }), world.session()];
+    const all = [holder, asker, other];
+    const watchAll = (id: string, target: object): void => {
+      for (const socket of all) socket.say({ t: "watch", id, ...target });
+    };
+    const asksTold = async (): Promise<unknown[][]> => {
+      const told = await Promise.all(all.map((socket) => states(socket)));
+      const asksOf = ({ id, keys }: State): unknown[] => [id, keys[0]?.asks?.map(({ message }) => message)];
+      return told.map((frames) => frames.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(asksOf));
+    };
+    holder.acquire("k");
+    asker.acquire("k", { id: "mine" });
+    other.acquire("k");
+    watchAll("key", { key: "k" });
+    watchAll("prefix", { prefix: "" });
+    await asksTold();
+    asker.ask({ t: "request_access", claim: "mine", message: "may I?" });
+    world.advance(50);
+    const nobody = [
+      ["key", undefined],
+      ["prefix", undefined],
+    ];
+    const asked = [
+      ["key", ["may I?"]],
+      ["prefix", ["may I?"]],
+    ];
+    expect(await asksTold()).toEqual([asked, nobody, nobody]);
+    for (const id of ["key", "prefix"]) for (const socket of all) socket.ask({ t: "unwatch", id });
+    watchAll("key", { key: "k" });
+    watchAll("prefix", { prefix: "" });
+    expect(await asksTold()).toEqual([asked, nobody, nobody]);
+  });
+
   test("tells a session that was resumed its place, though it queued up before", async () => {
     const world = new World();
     world.session().acquire("k");
@@ -178,6 +215,34 @@ describe("a watch of a prefix", () => {
     holder.acquire("doc:3");
     holder.acquire("other");
     expect(await states(socket)).toMatchObject([{ keys: [{ key: "doc:3", status: "held" }] }]);
+  });
+
+  test("tells of the key that is the prefix itself", async () => {
+    const world = new World();
+    const holder = world.session();
+    const { socket } = await watching(world, { prefix: "doc" });
+    const { socket: all } = await watching(world, { prefix: "" });
+    holder.acquire("doc");
+    expect(await states(socket)).toMatchObject([{ keys: [{ key: "doc", status: "held" }] }]);
+    await states(all);
+    world.advance(50);
+    holder.acquire("");
+    expect(await states(all)).toMatchObject([{ keys: [{ key: "", status: "held" }] }]);
+  });
+
+  test("goes on when another one as long is over, and so does a key that begins so", async () => {
+    const world = new World();
+    const { socket } = await watching(world, { prefix: "doc:" });
+    const { socket: other } = await watching(world, { prefix: "dog:" });
+    const { socket: key } = await watching(world, { key: "doc:1" });
+    other.ask({ t: "unwatch", id: "w" });
+    const { token } = world.session().acquire("doc:1");
+    expect(await states(socket)).toMatchObject([{ keys: [{ key: "doc:1", status: "held" }] }]);
+    expect(await states(key)).toMatchObject([{ keys: [{ key: "doc:1", status: "held" }] }]);
+    key.ask({ t: "unwatch", id: "w" });
+    world.session().ask({ t: "release", key: "doc:1", token });
+    world.advance(50);
+    expect(await states(socket)).toMatchObject([{ keys: [{ key: "doc:1", status: "free" }] }]);
   });
 
   test("tells one frame without keys where there are none", async () => {
@@ -289,6 +354,42 @@ describe("what is watched", () => {
     expect(await states(socket)).toEqual([]);
   });
 
+  test("is neither heard of nor looked at any more when the last watcher leaves while a change waits to be told", async () => {
+    const submit = vi.spyOn(Space.prototype, "submit");
+    const { value } = Object.getOwnPropertyDescriptor(Space.prototype, "watch")!;
+    const watch = value as (this: Space, ...args: Parameters<Space["watch"]>) => () => void;
+    let listening = 0;
+    vi.spyOn(Space.prototype, "watch").mockImplementation(function (this: Space, hear) {
+      const stop = watch.call(this, hear);
+      listening += 1;
+      return () => {
+        listening -= 1;
+        stop();
+      };
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    const world = new World();
+    const { socket } = await watching(world, { key: "k" });
+    const { socket: other } = await watching(world, { prefix: "k" });
+    const holder = world.session();
+    const { token } = holder.acquire("k");
+    expect(await states(socket)).toHaveLength(1);
+    other.drop();
+    holder.ask({ t: "release", key: "k", token });
+    expect(listening).toBe(1);
+    submit.mockClear();
+    socket.ask({ t: "unwatch", id: "w" });
+    expect(listening).toBe(0);
+    world.advance(1000);
+    await settle();
+    expect(submit.mock.calls.map(([{ kind }]) => kind)).toEqual(["tick"]);
+    // Whoever comes then is heard again.
+    socket.say({ t: "watch", id: "w", key: "k" });
+    holder.acquire("k");
+    expect(listening).toBe(1);
+    expect((await states(socket)).at(-1)).toMatchObject({ keys: [{ status: "held" }] });
+  });
+
   test.each([
     ["a drop", (socket: FakeSocket) => socket.drop()],
     ["a bye", (socket: FakeSocket) => socket.say({ t: "bye" })],
@@ -352,6 +453,69 @@ describe("what is watched", () => {
     expect(order.indexOf("granted")).toBeLessThan(100);
     expect(order.filter((what) => what === "state")).toHaveLength(100);
   });
+
+  test("is not told to one who has left while the others were being told", async () => {
+    const world = new World();
+    const sockets = await crowd(world, 30);
+    const [first, last] = [sockets[0]!, sockets.at(-1)!];
+    let isLeaving = true;
+    first.onSent = (text) => {
+      if (!isLeaving || !text.includes("state")) return;
+      isLeaving = false;
+      last.ask({ t: "unwatch", id: "w" });
+    };
+    world.session().acquire("k");
+    for (let turn = 0; turn < 10; turn++) await settle();
+    expect(sockets.map((socket) => socket.frames("state").length)).toEqual([...Array<number>(29).fill(2), 1]);
+    // And whoever is told next is not kept waiting by that.
+    world.advance(50);
+    world.session().acquire("k");
+    for (let turn = 0; turn < 10; turn++) await settle();
+    expect(sockets.map((socket) => socket.frames("state").length)).toEqual([...Array<number>(29).fill(3), 1]);
+  });
+
+  test("is told to the others when one cannot be told", async () => {
+    const told: string[] = [];
+    const errors: unknown[] = [];
+    const line = new FanOut(
+      (_, go) => void setImmediate(go),
+      new Departures(),
+      (error, { where }) => void errors.push([where, error]),
+    );
+    const error = new Error("cannot");
+    const tellers = ["a", "b", "c"];
+    line.add(() => {
+      const name = tellers.shift();
+      if (name === "b") throw error;
+      if (name !== undefined) told.push(name);
+      return name !== undefined;
+    });
+    line.add(() => {
+      told.push("next");
+      return false;
+    });
+    await settle();
+    expect([told, errors]).toEqual([["a", "c", "next"], [["watch", error]]]);
+  });
+
+  test("is told at first to one who asked for it, however long it is; of news no more than 1 MiB waits", async () => {
+    const world = new World();
+    const holder = world.session();
+    for (let i = 0; i < 1000; i++) holder.acquire(`k${i}`, { meta: "x".repeat(1020) });
+    const socket = world.session();
+    // Nothing is read yet.
+    socket.onSent = (text) => void (socket.buffered += text.length);
+    socket.say({ t: "watch", id: "w", prefix: "k" });
+    await settle();
+    const asked = socket.buffered;
+    expect([asked > 1024 * 1024, socket.closedWith]).toEqual([true, undefined]);
+    expect(socket.ask({ t: "list", prefix: "k", count: 1000 }).keys).toHaveLength(1000);
+    expect([socket.buffered > 2 * asked - 20_000, socket.closedWith]).toEqual([true, undefined]);
+    socket.buffered += 1024 * 1024;
+    holder.acquire("k1000");
+    await settle();
+    expect(socket.closedWith).toEqual({ code: 1013, reason: "slow reader" });
+  }, 20_000);
 
   test("is not told to one who does not read: that one is cut, and the others are told", async () => {
     const world = new World();

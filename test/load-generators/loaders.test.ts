@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { Loaders } from "../../bench/harness/loaders.ts";
-import type { Job } from "../../bench/load/job.ts";
+import { LoaderPool } from "../../bench/harness/loader-pool.ts";
+import type { Loaders } from "../../bench/harness/loaders.ts";
+import type { Figures, Job } from "../../bench/load/job.ts";
 
 /** Each process has its own, so that two processes have two locks of one name. */
 const job: Job = {
@@ -19,19 +20,60 @@ const job: Job = {
   serverPid: undefined,
 };
 
+const who = { name: "mutex on node", driver: "mutex", load: "node" } as const;
+
 async function violations(count: number): Promise<number> {
-  const loaders = new Loaders("node", true, count);
-  try {
-    await loaders.prepare(job);
-    const { cycles } = await loaders.slice(100, false);
-    expect(cycles).toBeGreaterThan(10);
-    return (await loaders.figures()).violations;
-  } finally {
-    loaders.kill();
-  }
+  using pool = new LoaderPool();
+  const loaders = await pool.take(who, count);
+  const figures = await row(loaders);
+  return figures.violations;
+}
+
+async function row(loaders: Loaders): Promise<Figures> {
+  await loaders.prepare(job);
+  // A machine that stands still meanwhile lets nothing happen in one.
+  for (let cycles = 0; cycles <= 50;) cycles += (await loaders.slice(100, false)).cycles;
+  return loaders.figures();
 }
 
 test("a lock that excludes within a process but not between processes is found out by several load generators", async () => {
   expect(await violations(1)).toBe(0);
   expect(await violations(2)).toBeGreaterThan(10);
+});
+
+test("a load generator is warmed once, and serves row after row, of which none sees the one before", async () => {
+  const warmed: Loaders[] = [];
+  using pool = new LoaderPool(async (_who, loaders) => void warmed.push(loaders));
+  const pids: (readonly (number | undefined)[])[] = [];
+  for (let rows = 0; rows < 2; rows++) {
+    const loaders = await pool.take(who, 1);
+    pids.push(loaders.pids);
+    const { fairness, violations: found } = await row(loaders);
+    expect(fairness?.grants).toHaveLength(job.scenario.clients);
+    expect(found).toBe(0);
+    await pool.giveBack(who, loaders);
+  }
+  expect(pids[1]).toEqual(pids[0]);
+  expect(warmed).toHaveLength(1);
+});
+
+test("rows at the same time have load generators of their own, and one that failed is not used again", async () => {
+  using pool = new LoaderPool();
+  const first = await pool.take(who, 1);
+  const second = await pool.take(who, 1);
+  expect(second.pids).not.toEqual(first.pids);
+  await expect(first.prepare({ ...job, driver: "none" })).rejects.toThrow("there is no driver none");
+  pool.discard(first);
+  await second.prepare(job);
+  await pool.giveBack(who, second);
+  expect((await pool.take(who, 1)).pids).toEqual(second.pids);
+  expect((await pool.take(who, 1)).pids).not.toEqual(first.pids);
+});
+
+test("whoever polls has load generators for one row only", async () => {
+  using pool = new LoaderPool();
+  const poller = { name: "polling", driver: "polling", load: "node" } as const;
+  const first = await pool.take(poller, 1);
+  await pool.giveBack(poller, first);
+  expect((await pool.take(poller, 1)).pids).not.toEqual(first.pids);
 });

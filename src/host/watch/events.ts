@@ -2,13 +2,14 @@
 
 import { BUFFERED_BYTES_MAX } from "../../protocol/limits.ts";
 import type { HangUp } from "../asked.ts";
+import { Backlog } from "../backlog.ts";
 import type { Call } from "../gate.ts";
 import { draining } from "../answers.ts";
 import type { HostParts } from "../parts.ts";
 import { problem } from "../problem.ts";
 import type { StateTexts } from "./news.ts";
 import type { Stream } from "./streams.ts";
-import type { Target, Watch, Watcher } from "./topic.ts";
+import type { Place, Target, Watch, Watcher } from "./topic.ts";
 import type { Watches } from "./watches.ts";
 
 const HEADERS = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store" };
@@ -34,6 +35,7 @@ class EventStream implements Stream, Watcher {
   readonly session = undefined;
   readonly #parts: HostParts;
   readonly #hub: Watches;
+  readonly #backlog = new Backlog();
   readonly #answer: (response: Response) => void;
   #watch: Watch | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -58,8 +60,9 @@ class EventStream implements Stream, Watcher {
     return false;
   }
 
-  tell(texts: StateTexts): void {
+  tell(texts: StateTexts, place?: Place): void {
     this.#start();
+    if (place !== undefined) this.#backlog.asked(texts.events.length);
     this.#write(texts.events);
   }
 
@@ -108,8 +111,7 @@ class EventStream implements Stream, Watcher {
     const controller = this.#controller;
     if (controller === undefined || this.#watch === undefined) return;
     controller.enqueue(bytes);
-    // More is waiting than a reader may leave unread.
-    if ((controller.desiredSize ?? 0) >= 0) return;
+    if (!this.#backlog.isTooMuch(BUFFERED_BYTES_MAX - (controller.desiredSize ?? 0))) return;
     this.#leave();
     controller.error(new Error("a slow reader"));
   }

@@ -22,7 +22,7 @@ export interface Listener {
   readonly session: string;
   /** Whether it may be waiting for anything. */
   mayWait(): boolean;
-  readonly outlet: Pick<Outlet, "send" | "sendText">;
+  readonly outlet: Pick<Outlet, "send" | "sendText" | "sendAsked">;
   /** What is watched is another than before. */
   onChanged(): void;
 }
@@ -87,12 +87,16 @@ export class SessionWatches {
     return {
       session: listener.session,
       mayWait: () => listener.mayWait(),
-      tell: (texts: StateTexts, { isFirst, isLast } = CHANGE) => {
+      tell: (texts: StateTexts, place?: Place) => {
+        const { isFirst, isLast } = place ?? CHANGE;
         const marks = (isFirst ? ',"full":true' : "") + (isLast ? "" : ',"more":true');
-        listener.outlet.sendText(`${begin}${texts.joined}]${marks}}`);
+        const text = `${begin}${texts.joined}]${marks}}`;
+        if (place === undefined) listener.outlet.sendText(text);
+        else listener.outlet.sendAsked(text);
       },
       refused: (why) => {
         this.#watches.delete(id);
+        listener.onChanged();
         listener.outlet.send(
           why === "limit" ? tooManyKeys(id) : refusedFrame(id, "unavailable", "nobody can say what is there"),
         );

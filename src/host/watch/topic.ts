@@ -17,6 +17,7 @@ export interface Watcher {
   readonly session: string | undefined;
   /** Whether that session may be waiting for anything. */
   mayWait(): boolean;
+  /** `place`: of the first state, which was asked for; without it this is news. */
   tell(texts: StateTexts, place?: Place): void;
   /** It cannot be watched: with more live keys than may be, or while nobody can say what is there. */
   refused(why: "limit" | "unavailable"): void;

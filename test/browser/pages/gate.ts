@@ -4,7 +4,8 @@ import { connect } from "../../../src/client/index.ts";
 import { defineLatchGate, type LatchGate } from "../../../src/element/index.ts";
 import type { GateCalls, Told } from "../support/gate-calls.ts";
 
-const client = connect(location.origin);
+/** `?server=` names another one. */
+const client = connect(new URLSearchParams(location.search).get("server") ?? location.origin);
 const told: Told[] = [];
 
 const gate = (id: string): LatchGate => document.getElementById(id) as LatchGate;

@@ -36,5 +36,6 @@ export interface Told {
     readonly position?: number;
     readonly waiting?: number;
     readonly fence?: number;
+    readonly holders?: readonly unknown[];
   };
 }

@@ -9,6 +9,11 @@ export interface Part {
   readonly lockKey: string;
   readonly auto?: boolean;
   readonly requeue?: boolean;
+  readonly mode?: "shared";
+  readonly limit?: number;
+  readonly ttl?: number;
+  /** Rendering it throws. */
+  readonly isBroken?: boolean;
 }
 
 export interface View {
@@ -32,8 +37,9 @@ interface LockPartProps extends Part {
   readonly onShown: (name: string, lock: UseLock | undefined) => void;
 }
 
-function LockPart({ name, lockKey, auto, requeue, onShown }: LockPartProps): ReactElement {
-  const lock = useLock(lockKey, { auto, requeue, meta: { part: name } });
+function LockPart({ name, lockKey, isBroken, onShown, ...options }: LockPartProps): ReactElement {
+  const lock = useLock(lockKey, { ...options, meta: { part: name } });
+  if (isBroken === true) throw new Error("broken");
   useEffect(() => onShown(name, lock));
   useEffect(() => () => onShown(name, undefined), [name, onShown]);
   return createElement("p", { id: name }, lock.state);

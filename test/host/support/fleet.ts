@@ -64,6 +64,10 @@ export class FakeSharedSpace implements SharedSpace {
   readonly parts: SharedSpaceParts;
   readonly submitted: Command[] = [];
   readonly said: string[] = [];
+  /** Tells what watches of changed keys; without keys: any may have changed. */
+  hear: Hear = () => {};
+  /** True: of changed keys only the test tells. */
+  isDeaf = false;
   readonly #held: Command[] = [];
   readonly #inner: Space;
 
@@ -122,7 +126,10 @@ export class FakeSharedSpace implements SharedSpace {
   }
 
   watch(hear: Hear): () => void {
-    return this.#inner.watch(hear);
+    this.hear = hear;
+    return this.#inner.watch((keys) => {
+      if (!this.isDeaf) hear(keys);
+    });
   }
 
   counts(): undefined {

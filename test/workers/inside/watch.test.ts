@@ -65,6 +65,28 @@ describe("a watch in an object that sleeps", () => {
     expect(watcher.frames.filter((text) => text.includes('"id":"w"'))).toEqual([]);
   });
 
+  test("does not come back when it was refused before", async () => {
+    const world = new World();
+    const holder = await world.open();
+    for (let i = 0; i < 1000; i += 200) {
+      const keys = Array.from({ length: 200 }, (_, k) => `doc:${i + k}`);
+      holder.send(keys.map((key) => ({ t: "acquire", id: key, key })));
+      await holder.next("granted", keys.at(-1));
+    }
+    const [other, watcher] = [await world.open(), await world.open()];
+    await other.acquire("doc:1000");
+    watcher.send({ t: "watch", id: "p", prefix: "doc:" });
+    expect(await watcher.next("refused", "p")).toMatchObject({ limit: "watched_keys" });
+    await world.sleep();
+    // Of the key that is watched now it is told, and of the one that was to be watched not.
+    await watch(watcher, "w", { key: "doc:1001" });
+    await other.acquire("doc:1001");
+    await watcher.next("state", "w");
+    await other.acquire("doc:1002");
+    await watch(watcher, "v", { key: "doc:1002" });
+    expect(watcher.frames.filter((text) => text.includes('"id":"p"'))).toEqual([]);
+  });
+
   test("is one of a hundred where their keys are short: all of them are kept", async () => {
     const world = new World();
     const watcher = await world.open();
