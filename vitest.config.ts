@@ -8,7 +8,7 @@ export default defineConfig({
       project("unit", 5_000),
       project("simulation", 180_000),
       project("conformance", 30_000),
-      project("processes", 30_000),
+      project("processes", 120_000),
       project("fleet", 300_000),
       project("fleet-servers", 60_000),
       project("browser", 60_000),

@@ -69,7 +69,7 @@ class Worker {
   }
 
   async figures(): Promise<Figures> {
-    const { record, scenario } = this.#crew;
+    const { record, scenario, job } = this.#crew;
     if (this.#crew.error === undefined) await this.#orStuck(async () => this.#course.end?.());
     if (this.#crew.error !== undefined) throw this.#crew.error;
     const isFair = ["cycles", "crash", "drain"].includes(scenario.shape);
@@ -80,7 +80,8 @@ class Worker {
       fairness: isFair ? record.fairness() : null,
       violations: record.violations,
       grants: record.grantCount,
-      bytesPerCycle: scenario.shape === "cycles" ? this.#meter.bytesPerGrant() : null,
+      // What never leaves the process passes no wire, though this process may write a byte to itself.
+      bytesPerCycle: scenario.shape === "cycles" && job.target.url !== "" ? this.#meter.bytesPerGrant() : null,
       timeline: record.timeline,
       storm: null,
       reconnect: null,

@@ -14,7 +14,8 @@ async function crewThatStalls(): Promise<Crew> {
   const client: BenchClient = {
     acquire: async () => {
       const gate = all[0]?.gate;
-      if (gate?.isOpen === true) await (stalled ??= untilNs(() => gate.nowNs(), ARRIVALS * 1e6));
+      // It comes a millisecond after the beginning, or later.
+      if (gate?.isOpen === true) await (stalled ??= untilNs(() => gate.nowNs(), gate.nowNs() + (ARRIVALS - 1) * 1e6));
       return held;
     },
     drop: () => undefined,

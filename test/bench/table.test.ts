@@ -181,7 +181,8 @@ test("an open loop: from the planned time, with the load generator's own share o
 });
 
 test("all figures: every percentile, max ÷ median, and what there is of fairness beside the table", () => {
-  const found = allFiguresOf(base, [row]);
+  const wait = { ...times(300), max: 750_000 };
+  const found = allFiguresOf(base, [{ ...row, figures: { ...figures, wait } }]);
   expect(found?.titles).toEqual([
     "",
     "hand-off p50 µs",
@@ -200,7 +201,7 @@ test("all figures: every percentile, max ÷ median, and what there is of fairnes
     "arrival inversions",
   ]);
   expect(found?.lines).toEqual([
-    ["bun ws-raw", "100", "101", "102", "103", "104", "300", "301", "302", "303", "304", "1.01", "0.9354", "1.5", "9"],
+    ["bun ws-raw", "100", "101", "102", "103", "104", "300", "301", "302", "303", "750", "2.50", "0.9354", "1.5", "9"],
   ]);
 });
 

@@ -37,30 +37,34 @@ async function measured(fault: Fault): Promise<Run & { readonly path: string }> 
   }
 }
 
-test("the command measures a server that runs somewhere, ends with 1 only where a rule was broken, and leaves what compares with another run", async () => {
-  const good = await measured("none");
-  expect(good.text).not.toContain("FAIL");
-  expect(good.code).toBe(0);
-  const bad = await measured("two at once");
-  expect(bad.text).toMatch(/FAIL hot key 16 · given ws-raw: \d+ × mutual exclusion was violated/);
-  expect(bad.code).toBe(1);
+test(
+  "the command measures a server that runs somewhere, ends with 1 only where a rule was broken, and leaves what compares with another run",
+  { timeout: 120_000 },
+  async () => {
+    const good = await measured("none");
+    expect(good.text).not.toContain("FAIL");
+    expect(good.code).toBe(0);
+    const bad = await measured("two at once");
+    expect(bad.text).toMatch(/FAIL hot key 16 · given ws-raw: \d+ × mutual exclusion was violated/);
+    expect(bad.code).toBe(1);
 
-  const results = JSON.parse(readFileSync(`${good.path}.json`, "utf8")) as Results;
-  expect(results.rows.map(({ subject }) => subject)).toEqual(["relay on node", "given ws-raw"]);
-  expect(results.command).toContain("npm run bench -- --quick --only hot key 16");
-  expect(results.commit).toMatch(/^[0-9a-f]{12}/);
-  expect(results.machine.cores).toBeGreaterThan(0);
-  const page = readFileSync(`${good.path}.html`, "utf8");
-  expect(page).toContain("given ws-raw");
-  expect(page).not.toMatch(/<script|<link|\bsrc=|@import|url\(/);
+    const results = JSON.parse(readFileSync(`${good.path}.json`, "utf8")) as Results;
+    expect(results.rows.map(({ subject }) => subject)).toEqual(["relay on node", "given ws-raw"]);
+    expect(results.command).toContain("npm run bench -- --quick --only hot key 16");
+    expect(results.commit).toMatch(/^[0-9a-f]{12}/);
+    expect(results.machine.cores).toBeGreaterThan(0);
+    const page = readFileSync(`${good.path}.html`, "utf8");
+    expect(page).toContain("given ws-raw");
+    expect(page).not.toMatch(/<script|<link|\bsrc=|@import|url\(/);
 
-  const compared = await bench("--compare", `${good.path}.json`, `${bad.path}.json`);
-  expect(compared.code).toBe(0);
-  expect(compared.text).toContain("hot key 16 · given ws-raw");
-  expect(compared.text).toContain("FAIL hot key 16 · given ws-raw");
-  const nothing = await bench("--compare", `${good.path}.json`, "nowhere.json");
-  expect([nothing.code, nothing.text]).toEqual([2, expect.stringContaining("nowhere.json cannot be read")]);
-});
+    const compared = await bench("--compare", `${good.path}.json`, `${bad.path}.json`);
+    expect(compared.code).toBe(0);
+    expect(compared.text).toContain("hot key 16 · given ws-raw");
+    expect(compared.text).toContain("FAIL hot key 16 · given ws-raw");
+    const nothing = await bench("--compare", `${good.path}.json`, "nowhere.json");
+    expect([nothing.code, nothing.text]).toEqual([2, expect.stringContaining("nowhere.json cannot be read")]);
+  },
+);
 
 test("what the command does not know is refused with 2, and what there is, told", async () => {
   const unknown = await bench("--only", "no such row");

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { expect, test } from "vitest";
 import { costsOf } from "../../bench/harness/costs.ts";
 import { failuresOf } from "../../bench/harness/judge.ts";
@@ -8,8 +9,8 @@ import { type Floor, GIVEN, type Subject } from "../../bench/harness/subjects.ts
 import { isOnce, type Scenario } from "../../bench/scenarios.ts";
 import { type Fault, HOT, lockServer } from "./lock-server.ts";
 
-async function measured(fault: Fault, rest: Partial<Scenario> = {}): Promise<Row> {
-  const server = await lockServer(fault);
+async function measured(fault: Fault, rest: Partial<Scenario> = {}, pid?: number): Promise<Row> {
+  const server = { ...(await lockServer(fault)), pid };
   const scenario = { ...HOT, ...rest };
   using pool = new LoaderPool<Subject | Floor>();
   try {
@@ -68,9 +69,13 @@ test("a server that gives the releaser its lock again fails the run, and whoever
 const OWN = { keys: "own", clients: 12 } as const;
 
 test("storms cut all who hold: nobody is granted before, everybody afterwards, and nothing is left", async () => {
-  const row = await measured("none", { ...OWN, shape: "storm" });
+  const asleep = spawn("sleep", ["1000"]);
+  const row = await measured("none", { ...OWN, shape: "storm" }, asleep.pid);
+  asleep.kill();
   expect(failuresOf([row])).toEqual([]);
-  const { sessions, acquireMs, grantedOnMs, emptyMs } = row.figures?.storm ?? {};
+  const { sessions, acquireMs, grantedOnMs, emptyMs, ...bytes } = row.figures?.storm ?? {};
+  // Memory is that of the process that is the server, and this one needs no more of it.
+  expect(bytes).toEqual({ bytesPerSession: 0, bytesPerHolder: 0, bytesPerWaiter: 0 });
   expect(sessions).toBe(12);
   for (const ms of [acquireMs, grantedOnMs, emptyMs]) expect(ms).toBeGreaterThan(0);
   // Twelve in each of two storms.

@@ -1,6 +1,9 @@
+import { type ChildProcess, spawn } from "node:child_process";
 import { expect, test } from "vitest";
+import { costsOf } from "../../bench/harness/costs.ts";
 import { LoaderPool } from "../../bench/harness/loader-pool.ts";
 import { measure, type Servers } from "../../bench/harness/measure.ts";
+import { Party } from "../../bench/harness/party.ts";
 import type { Kind } from "../../bench/harness/progress.ts";
 import type { Row } from "../../bench/harness/results.ts";
 import { type Floor, GIVEN, type Subject } from "../../bench/harness/subjects.ts";
@@ -31,9 +34,16 @@ async function measured(rounds: number, breaksAfter?: number): Promise<readonly 
   }
 }
 
+/** One turn, so that a row's medians are those of it. Again where the machine stood still for all of one. */
+async function onceMeasured(): ReturnType<typeof measured> {
+  for (;;) {
+    const rows = await measured(1);
+    if (rows.every(({ scoreNs, invalid }) => scoreNs !== undefined || invalid !== undefined)) return rows;
+  }
+}
+
 test("a row is given as multiples of its floor's turn: its time by the floor's, and its cycles by the floor's", async () => {
-  // One turn, so that a row's medians are those of it.
-  const [floor, row] = await measured(1);
+  const [floor, row] = await onceMeasured();
   const over = (of: (row: Row) => number | undefined): number => (of(row) ?? Number.NaN) / (of(floor) ?? Number.NaN);
   expect(row.floor).toBe("relay on node");
   expect(row.timeRatio?.median).toBeCloseTo(over(({ scoreNs }) => scoreNs?.median));
@@ -59,4 +69,29 @@ test("a socket that drops in the middle of a row leaves it no figure, and its fl
     invalid: "a socket was closed with 1011",
   });
   expect(floor.cyclesPerSecond?.median).toBeGreaterThan(0);
+});
+
+test("a server's processor time is that of the process that it is, and of its helpers, in the turns", async () => {
+  const [idle, busy] = ["setInterval(() => undefined, 1e9)", "for (;;);"].map((program) =>
+    spawn(process.execPath, ["-e", program], { stdio: "ignore" }),
+  ) as [ChildProcess, ChildProcess];
+  const server = await lockServer("none");
+  using pool = new LoaderPool<Subject | Floor>();
+  const shareOf = async (helperPids: readonly number[]): Promise<number> => {
+    const starting = Promise.resolve({ ...server, pid: idle.pid, helperPids });
+    const party = await Party.prepare(GIVEN, starting, HOT, pool, 1, costsOf(HOT, GIVEN, true, 100));
+    for (let turns = 0; turns < 3; turns++) await party.slice(100);
+    await party.finish();
+    return party.row().serverShare ?? Number.NaN;
+  };
+  try {
+    // What the idle one takes until it has started.
+    await shareOf([]);
+    expect(await shareOf([])).toBeLessThan(0.01);
+    // As much of a core as it is given.
+    expect(await shareOf([busy.pid ?? 0])).toBeGreaterThan(0.01);
+  } finally {
+    for (const child of [idle, busy]) child.kill("SIGKILL");
+    await server.stop();
+  }
 });
