@@ -3,7 +3,7 @@ export const TEST_FOLDERS = {
   unit: ["core", "protocol", "host", "stores", "client", "claim-store", "element", "hono", "cli", "runtimes", "bench"],
   simulation: ["simulation"],
   conformance: ["conformance", "web-locks"],
-  processes: ["stand-ins", "load-generators"],
+  processes: ["stand-ins", "load-generators", "power-cuts"],
   fleet: ["fleet"],
   "fleet-servers": ["fleet-servers"],
   workers: ["workers"],

@@ -1,5 +1,5 @@
 // Everything that must hold, in one run: `npm test`, or `npm test -- --only unit,lint` for some of it.
-// A check counts as one passed or failed; a step that runs vitest counts its tests. The last line is the sum.
+// A check counts as one passed or failed; a step that runs vitest counts its tests. Before the last line, which is the sum, stands what failed.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -31,6 +31,9 @@ type Phase = "build" | "work" | "wait";
 const PHASES: Readonly<Record<Phase, number>> = { build: 1, work: 2, wait: 2 };
 const NODE_MAJOR_MIN = 24;
 const STEP_TIME_MAX_MS = 420_000;
+/** Of what failed so much is named at the end: all that matters is near it. */
+const FAILED_LINES_MAX = 20;
+const FAILED_LINE_CHARS_MAX = 400;
 
 /** What takes longest comes first, so that the lanes end together; before the other long ones what fails soonest. */
 const steps: readonly Step[] = [
@@ -73,7 +76,7 @@ const steps: readonly Step[] = [
 const root = fileURLToPath(new URL("..", import.meta.url));
 const temporary = mkdtempSync(join(tmpdir(), "latchkey-test-"));
 const running = new Set<number>();
-const total = { passed: 0, failed: 0, skipped: [] as string[] };
+const total = { passed: 0, failed: [] as string[], skipped: [] as string[] };
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.once(signal, () => {
@@ -97,7 +100,8 @@ report();
 function guard(): void {
   const recent = Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN;
   console.log(`${recent ? "ok  " : "FAIL"} guard: node ${process.version}, needed ${NODE_MAJOR_MIN} or later`);
-  total[recent ? "passed" : "failed"] += 1;
+  if (recent) total.passed += 1;
+  else total.failed.push(`guard: node ${process.version}`);
 }
 
 function choose(): readonly Step[] {
@@ -132,20 +136,18 @@ async function runStep(step: Step): Promise<void> {
     if (result.code !== 0) break;
   }
 
-  const counts = step.tests
-    ? readCounts(countsFile)
-    : { passed: succeeded ? 1 : 0, failed: succeeded ? 0 : 1, skipped: [] };
+  const counts = step.tests ? readCounts(countsFile) : { passed: succeeded ? 1 : 0, failed: [], skipped: [] };
   // A run that broke without a failing test, or that found no test at all, must not look like a good one.
-  const broken = counts.failed === 0 && (!succeeded || counts.passed + counts.skipped.length === 0) ? 1 : 0;
-  const failed = counts.failed + broken;
+  const isBroken = counts.failed.length === 0 && (!succeeded || counts.passed + counts.skipped.length === 0);
+  const failed = isBroken ? [output.trimEnd().split("\n").at(-1) ?? ""] : counts.failed;
   total.passed += counts.passed;
-  total.failed += failed;
+  total.failed.push(...failed.map((line) => `${step.name}: ${line}`));
   total.skipped.push(...counts.skipped.map((name) => `${step.name}: ${name}`));
 
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  const tests = step.tests ? `: ${tally(counts.passed, failed, counts.skipped.length)}` : "";
-  console.log(`${failed === 0 ? "ok  " : "FAIL"} ${step.name}${tests} (${seconds} s)`);
-  if (failed > 0 || step.says === true) console.log(output.trimEnd());
+  const tests = step.tests ? `: ${tally(counts.passed, failed.length, counts.skipped.length)}` : "";
+  console.log(`${failed.length === 0 ? "ok  " : "FAIL"} ${step.name}${tests} (${seconds} s)`);
+  if (failed.length > 0 || step.says === true) console.log(output.trimEnd());
 }
 
 function execute(line: string, variables: Record<string, string>): Promise<{ code: number | null; output: string }> {
@@ -210,7 +212,7 @@ function readCounts(path: string): Counts {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as Counts;
   } catch {
-    return { passed: 0, failed: 0, skipped: [] };
+    return { passed: 0, failed: [], skipped: [] };
   }
 }
 
@@ -218,8 +220,13 @@ function report(): void {
   for (const name of total.skipped) console.log(`skipped ${name}`);
   const mustRunAll = Boolean(process.env["CI"]) && total.skipped.length > 0;
   if (mustRunAll) console.log("In CI a skipped test is a failure.");
-  if (total.failed > 0 || mustRunAll) process.exitCode = 1;
-  console.log(tally(total.passed, total.failed, total.skipped.length));
+  const { length } = total.failed;
+  if (length > 0 || mustRunAll) process.exitCode = 1;
+  for (const line of total.failed.slice(0, FAILED_LINES_MAX)) {
+    console.log(`failed: ${line.slice(0, FAILED_LINE_CHARS_MAX)}`);
+  }
+  if (length > FAILED_LINES_MAX) console.log(`failed: and ${length - FAILED_LINES_MAX} more`);
+  console.log(tally(total.passed, length, total.skipped.length));
 }
 
 function tally(passed: number, failed: number, skipped: number): string {

@@ -57,9 +57,10 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite, tra
   const store = fleet === undefined ? openStores() : fleetStore(fleet);
   const alarm = createAlarm(clock, () => host.woken());
   // Many callers at once cost a third less with one commit for all whose requests one turn of the event loop has read.
-  const gather = store.durable ? (commit: () => void): void => void setImmediate(commit) : undefined;
+  const later = (work: () => void): void => void setImmediate(work);
+  const gather = store.durable ? later : undefined;
   const host = new Host(
-    { clock, alarm, mint, store, gather, onError, fleet, ...traits },
+    { clock, alarm, mint, store, gather, later, onError, fleet, ...traits },
     choices ? withFleetTimes(settings, choices) : settings,
   );
   const sockets = new OpenSockets();

@@ -7,46 +7,84 @@ import type { IdempotencyCalls } from "../../src/client/idempotency.ts";
 import { systemClock } from "../../src/host/clock.ts";
 import type { Store } from "../../src/host/ports.ts";
 import { createCore } from "../../src/latchkey.ts";
+import type { SqlDriver } from "../../src/stores/driver.ts";
+import { type FileOptions, openFile } from "../../src/stores/file.ts";
 import { createMemoryStore } from "../../src/stores/memory.ts";
 import { controls } from "./control.ts";
 import { fill, keyOf, RESULT } from "./filling.ts";
-import { sweep } from "./sweep.ts";
+import { leftToSqlite } from "./left.ts";
+import { type Listen, sweep } from "./sweep.ts";
 import { print, type Subject, takeTurns } from "./turns.ts";
 import { inWords, verdict } from "./words.ts";
 
 const ROUNDS = 41;
 const OPERATIONS = 100;
 const SLOWER_MAX = 2;
+const LEFT_FEWER = 10;
 
 type Open = (path: string) => Store;
 
 /** Beside a store without records. */
 export function besideRecords(count: number): Promise<void> {
-  return withStores(async (open) => {
+  return inFolder(async (folder) => {
+    const { openSqlite } = await sqlite();
     await compare("in memory", () => createMemoryStore(systemClock), count);
-    await compare("in SQLite", open, count);
+    await compare("in SQLite", (path) => openSqlite(join(folder, path), { clock: systemClock }), count);
   });
 }
 
-export function sweeps(count: number): Promise<void> {
-  return withStores(async (open, folder) => {
+export function sweepMemory(count: number): Promise<void> {
+  return inFolder(async (folder) => {
     const memory = createMemoryStore(systemClock);
     await sweep({ where: "in memory", filling: memory, reopen: () => memory, count, folder });
     await controls(count);
-    // Opened anew, so that what the filling has left in the log is in the file.
-    await sweep({ where: "in SQLite", filling: open("sweep.db"), reopen: () => open("sweep.db"), count, folder });
   });
 }
 
-async function withStores(work: (open: Open, folder: string) => Promise<void>): Promise<void> {
+export function sweepSqlite(count: number): Promise<void> {
+  return inFolder(async (folder) => {
+    const { connect } = await sqlite();
+    const open = (listen: Listen): Store =>
+      openFile(join(folder, "sweep.db"), { clock: systemClock }, (path) => listen(connect(path)));
+    // Opened anew, so that what the filling has left in the log is in the file.
+    await sweep({ where: "in SQLite", filling: open((driver) => driver), reopen: open, count, folder });
+  });
+}
+
+/** The same without our part in it, and with fewer records. */
+export function sweepLeft(count: number): Promise<void> {
+  return inFolder(async (folder) => {
+    const { connect, openSqlite } = await sqlite();
+    const path = join(folder, "left.db");
+    await sweep({
+      where: "in SQLite, with its log left to SQLite alone",
+      filling: openSqlite(path, { clock: systemClock }),
+      reopen: (listen) => leftToSqlite(listen(connect(path)), systemClock),
+      count: Math.ceil(count / LEFT_FEWER),
+      folder,
+      isOurs: false,
+    });
+  });
+}
+
+interface Sqlite {
+  readonly connect: (path: string) => SqlDriver;
+  readonly openSqlite: (path: string, options: FileOptions) => Store;
+}
+
+async function sqlite(): Promise<Sqlite> {
+  if ("Bun" in globalThis) {
+    const { bunDriver: connect, openSqlite } = await import("../../src/stores/bun-sqlite.ts");
+    return { connect, openSqlite };
+  }
+  const { nodeDriver: connect, openSqlite } = await import("../../src/stores/node-sqlite.ts");
+  return { connect, openSqlite };
+}
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "latchkey-bench-"));
-  const { openSqlite } =
-    "Bun" in globalThis
-      ? await import("../../src/stores/bun-sqlite.ts")
-      : await import("../../src/stores/node-sqlite.ts");
-  const open: Open = (path) => openSqlite(join(folder, path), { clock: systemClock });
   try {
-    await work(open, folder);
+    await work(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }

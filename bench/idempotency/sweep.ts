@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { systemClock } from "../../src/host/clock.ts";
 import type { Store } from "../../src/host/ports.ts";
 import { PAUSE_MS, SWEPT_MAX } from "../../src/host/sweeper.ts";
-import { fill, keyOf, TTL_MS } from "./filling.ts";
+import type { SqlDriver } from "../../src/stores/driver.ts";
+import { fill, keyOf, recordOf, TTL_MS } from "./filling.ts";
 import { collectGarbage } from "./garbage.ts";
 import { judge } from "./pauses.ts";
 import { Stopwatch, type Taken } from "./stopwatch.ts";
@@ -15,6 +16,8 @@ import { inWords, lines, verdict } from "./words.ts";
 export const PAUSE_MAX_MS = 5;
 /** The disk itself is tried after so many calls. More often, and what the calls find has just been written for them. */
 const PROBE_EVERY = 16;
+/** Between commits beside it, ms. */
+const COMMIT_EVERY_MS = 50;
 /** Of arithmetic: less than a ms, also before it is compiled. */
 const STEPS = 100_000;
 
@@ -22,15 +25,21 @@ export interface Sweeping {
   readonly where: string;
   readonly filling: Store;
   /** The same store, or the file opened anew, so that what the filling has left in the log is in the file. */
-  readonly reopen: () => Store;
+  readonly reopen: (listen: Listen) => Store;
   readonly count: number;
   readonly folder: string;
+  /** False: what it is compared with, of which nothing is promised. */
+  readonly isOurs?: boolean;
 }
 
-export async function sweep({ where, filling, reopen, count, folder }: Sweeping): Promise<void> {
+/** Has what is done between the calls timed as well. */
+export type Listen = (driver: SqlDriver) => SqlDriver;
+
+export async function sweep({ where, filling, reopen, count, folder, isOurs = true }: Sweeping): Promise<void> {
   await fill(filling, count);
   await filling.close();
-  const store = reopen();
+  const steps: Taken[] = [];
+  const store = reopen((driver) => timed(driver, steps));
   await store.load("default");
   await collectGarbage();
   const disk = new Disk(join(folder, "probe"));
@@ -38,6 +47,7 @@ export async function sweep({ where, filling, reopen, count, folder }: Sweeping)
   const calls: Taken[] = [];
   const waits: Taken[] = [];
   const stalls: Taken[] = [];
+  const beside = new Beside(store, later + TTL_MS, count);
   const begun = performance.now();
   for (let next = later; next <= later;) {
     const watch = new Stopwatch();
@@ -49,17 +59,93 @@ export async function sweep({ where, filling, reopen, count, folder }: Sweeping)
     await pause(PAUSE_MS);
   }
   const seconds = (performance.now() - begun) / 1000;
+  await beside.end();
   if (store.find("default", keyOf(0)) !== undefined) throw new Error("a record was left");
   disk.close();
   await store.close();
   console.log(`\n  ${inWords(count)} expired records ${where}, swept in ${seconds.toFixed(0)} s`);
-  const judged = judge(calls, PAUSE_MAX_MS);
-  for (const line of lines("a call", judged)) console.log(line);
-  for (const line of lines("beside it: arithmetic alone", judge(stalls, PAUSE_MAX_MS))) console.log(line);
-  for (const line of lines("beside it: one fsync alone", judge(waits, PAUSE_MAX_MS))) console.log(line);
+  const told: readonly (readonly [name: string, taken: readonly Taken[]])[] = [
+    ["a call", calls],
+    ["between calls: carrying over", steps],
+    ["a commit beside it, for others", beside.pauses],
+    ["for itself, until it is made", beside.waits],
+    ["beside it: arithmetic alone", stalls],
+    ["beside it: one fsync alone", waits],
+  ];
+  for (const [name, taken] of told) {
+    if (taken.length > 0) for (const line of lines(name, judge(taken, PAUSE_MAX_MS))) console.log(line);
+  }
+  if (isOurs) conclude([...calls, ...steps], beside.pauses);
+}
+
+function conclude(calls: readonly Taken[], commits: readonly Taken[]): void {
   const own = Math.max(...calls.map((call) => call.own ?? Number.NaN));
   if (!Number.isNaN(own)) verdict(`no work over ${PAUSE_MAX_MS} ms (at most ${own.toFixed(1)})`, own <= PAUSE_MAX_MS);
-  verdict(`no pause over ${PAUSE_MAX_MS} ms, waits for the disk included`, judged.holds);
+  const [swept, committed] = [calls, commits].map((taken) => judge(taken, PAUSE_MAX_MS).holds);
+  verdict(`no pause over ${PAUSE_MAX_MS} ms, waits for the disk included`, swept === true);
+  verdict(`no commit beside it keeps others waiting for more than ${PAUSE_MAX_MS} ms`, committed === true);
+}
+
+/** What a store does to its log between the calls keeps everybody waiting as they do. */
+function timed(driver: SqlDriver, steps: Taken[]): SqlDriver {
+  return {
+    ...driver,
+    prepare(sql) {
+      const statement = driver.prepare(sql);
+      if (!/wal_checkpoint\(PASSIVE\)/.test(sql)) return statement;
+      return {
+        ...statement,
+        all(...values) {
+          const watch = new Stopwatch();
+          const rows = statement.all(...values);
+          steps.push(watch.read());
+          return rows;
+        },
+      };
+    },
+  };
+}
+
+/** Somebody who commits something now and then, whatever the sweep is at. */
+class Beside {
+  /** How long each commit kept everybody waiting. */
+  readonly pauses: Taken[] = [];
+  /** How long it took until each was made, while others may have been served. */
+  readonly waits: Taken[] = [];
+  readonly #store: Store;
+  readonly #expiresAt: number;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #count: number;
+  #underWay: Promise<void> | undefined;
+
+  constructor(store: Store, expiresAt: number, count: number) {
+    this.#store = store;
+    this.#expiresAt = expiresAt;
+    this.#count = count;
+    this.#timer = setInterval(() => {
+      // As a space does: one at a time.
+      if (this.#underWay === undefined) this.#commit();
+    }, COMMIT_EVERY_MS);
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#underWay;
+  }
+
+  #commit(): void {
+    const record = { ...recordOf(this.#count++), expiresAt: this.#expiresAt };
+    const begun = performance.now();
+    const watch = new Stopwatch();
+    const made = this.#store.commit("default", { changes: [{ kind: "record", record }], changeCount: 1 });
+    const taken = watch.read();
+    this.pauses.push(taken);
+    if (!(made instanceof Promise)) return void this.waits.push(taken);
+    this.#underWay = made.then(() => {
+      this.#underWay = undefined;
+      this.waits.push({ wall: performance.now() - begun, own: undefined, core: 0 });
+    });
+  }
 }
 
 /** Always as much, and nothing but the processor: when it takes long, the machine had somebody else to serve. */

@@ -101,7 +101,20 @@ function dropCourse(crew: Crew): Course {
 function stormCourse(crew: Crew): Course {
   let told: Figures["storm"] = null;
   const turn = async (): Promise<number> => {
-    told = await storm(crew);
+    const first = await storm(crew);
+    if (!crew.driver.can.keys) {
+      told = first;
+      return Number.NaN;
+    }
+    // Memory is that of a server without a past; in the times of a first storm most is the compiling of what closes sockets.
+    const { bytesPerSession, bytesPerHolder, bytesPerWaiter } = first;
+    crew.clients.length = 0;
+    told = {
+      ...(await storm(crew)),
+      ...(bytesPerSession === undefined ? undefined : { bytesPerSession }),
+      ...(bytesPerHolder === undefined ? undefined : { bytesPerHolder }),
+      ...(bytesPerWaiter === undefined ? undefined : { bytesPerWaiter }),
+    };
     return (told.acquireMs ?? Number.NaN) * 1e6;
   };
   return { turn, figures: () => ({ storm: told }) };

@@ -6,12 +6,17 @@ const PAGE_BYTES = 4096;
 
 export interface Usage {
   readonly cpuMs: number;
+  /** Of that in the program and in the kernel, as the kernel's ticks of 10 ms tell it. */
+  readonly userTicks: number;
+  readonly systemTicks: number;
   readonly residentBytes: number;
 }
 
 interface Stat {
   readonly pid: number;
   readonly parent: number;
+  readonly userTicks: number;
+  readonly systemTicks: number;
   readonly residentBytes: number;
 }
 
@@ -48,8 +53,15 @@ export function usageOf(pid: number): Usage | undefined {
   if (family.length === 0) return undefined;
   return {
     cpuMs: usedMs(new Map(), threadTimesOf(pid)),
+    userTicks: family.reduce((sum, { userTicks }) => sum + userTicks, 0),
+    systemTicks: family.reduce((sum, { systemTicks }) => sum + systemTicks, 0),
     residentBytes: family.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
   };
+}
+
+/** The process and all that it has started, as far as they run. */
+export function pidsOf(pid: number): readonly number[] {
+  return familyOf(pid).map((member) => member.pid);
 }
 
 /**
@@ -105,6 +117,8 @@ function readStat(pid: number): Stat | undefined {
     return {
       pid,
       parent: Number(fields[1]),
+      userTicks: Number(fields[11]),
+      systemTicks: Number(fields[12]),
       residentBytes: Number(fields[21]) * PAGE_BYTES,
     };
   } catch {

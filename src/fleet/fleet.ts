@@ -52,7 +52,8 @@ export class Fleet implements FleetPort {
   #subscription: Subscription | undefined;
   #answeredAt = Number.NEGATIVE_INFINITY;
   #durable = false;
-  #isAway = false;
+  /** What it refused last, since when it has not shown that it works again. */
+  #outage: FleetError | undefined;
   /** Whether this Redis may be used at all. */
   #isInspected: boolean;
 
@@ -107,10 +108,10 @@ export class Fleet implements FleetPort {
   }
 
   async isAvailable(): Promise<boolean> {
-    if (!this.#isAway && this.#options.clock.now() < this.#answeredAt + FRESH_MS) return true;
+    if (this.#outage === undefined && this.#options.clock.now() < this.#answeredAt + FRESH_MS) return true;
     try {
       // A Redis that is full, or a replica by now, tells of itself all the same: what it refused last it has to do again.
-      await inTime<unknown>(this.#isAway ? this.#call(this.#nothing(), encodeLimits({})) : this.ready(), ASK_MAX_MS);
+      await inTime<unknown>(this.#outage ? this.#call(this.#nothing(), encodeLimits({})) : this.ready(), ASK_MAX_MS);
       return true;
     } catch {
       return false;
@@ -126,7 +127,7 @@ export class Fleet implements FleetPort {
   /** `isFreeing`: it is carried out although Redis is full. */
   async #call(call: FleetCall, limits: string, isFreeing = false): Promise<FleetAnswer> {
     const encoded = encodeCall(this.#prefix, call, limits);
-    const reply = await this.#run(encoded).catch((error: unknown) => {
+    const reply = await this.#run(encoded, isFreeing).catch((error: unknown) => {
       if (isFreeing && error instanceof FleetError && error.code === "full") return this.#free(encoded, error);
       throw error;
     });
@@ -140,16 +141,17 @@ export class Fleet implements FleetPort {
   }
 
   /** An outage is told of once, however many spaces there are. */
-  async #run(encoded: ScriptArguments): Promise<string> {
+  async #run(encoded: ScriptArguments, isFreeing: boolean): Promise<string> {
     try {
       if (!this.#isInspected) await this.ready();
       const reply = await this.#options.connector.run({ script: SCRIPT, ...encoded });
-      this.#isAway = false;
+      // Where it deletes something first, a call that frees is carried out by a Redis that is full as ever.
+      if (!isFreeing || this.#outage?.code !== "full") this.#outage = undefined;
       return reply;
     } catch (error) {
-      const isOutage = error instanceof FleetError && error.isPassing;
-      if (isOutage && !this.#isAway) this.#options.onError(error, { where: "fleet" });
-      this.#isAway = isOutage;
+      const outage = error instanceof FleetError && error.isPassing ? error : undefined;
+      if (outage !== undefined && this.#outage === undefined) this.#options.onError(error, { where: "fleet" });
+      this.#outage = outage;
       throw error;
     }
   }

@@ -191,7 +191,7 @@ export class Connection implements SessionLine, Timed {
   }
 
   #isWithinRate(now: number): boolean {
-    this.#parts.metrics.count("latchkey_frames_total", "in");
+    this.#parts.metrics.frameIn();
     if (this.#rate?.take(now) !== false) return true;
     this.#fail({ close: CLOSE.tooMany, code: "limit", detail: "too many frames a second" });
     return false;

@@ -12,7 +12,15 @@ export interface Departing {
 
 export class Departures {
   readonly #waiting: Departing[] = [];
+  readonly #later: ((work: () => void) => void) | undefined;
   #turns = 0;
+  /** A socket has closed in this turn of the event loop. */
+  #isClosing = false;
+
+  /** `later`: as in HostPorts. */
+  constructor(later?: (work: () => void) => void) {
+    this.#later = later;
+  }
 
   /** Calls `depart` once, at the end of the present turn. */
   add(departing: Departing): void {
@@ -40,6 +48,24 @@ export class Departures {
   end(): void {
     this.#turns -= 1;
     if (this.#turns === 0) this.#flush();
+  }
+
+  /**
+   * In the place of `end`, for a socket that closed. Where one closes others often do, each in a turn of its own, and the same peer may
+   * wait for many of them: what the first brings about leaves at once, and that of the others together when all are closed.
+   */
+  endOfClose(): void {
+    if (this.#later === undefined || this.#turns > 1) return this.end();
+    if (this.#isClosing) {
+      this.#turns -= 1;
+      return;
+    }
+    this.#isClosing = true;
+    this.#later(() => {
+      this.#isClosing = false;
+      if (this.#turns === 0) this.#flush();
+    });
+    this.end();
   }
 
   /** To depart may bring about more: a socket that takes nothing ends its session, and others are told. */

@@ -19,6 +19,8 @@ export interface HostPorts {
    * shares one commit. Absent: each commits by itself, at once. Only for a store that commits without a promise.
    */
   readonly gather?: ((commit: () => void) => void) | undefined;
+  /** Calls back at the end of this turn of the event loop, when all that had arrived is read. Absent: nothing is put off until then. */
+  readonly later?: ((work: () => void) => void) | undefined;
   /** To ask a request for its signal costs as much as the call, and one asked for late tells nothing at once: only calls that wait do. */
   readonly hasDearSignals?: boolean | undefined;
   /**

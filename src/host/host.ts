@@ -51,7 +51,7 @@ export class Host {
   readonly #app: App;
   readonly #timers: Timers;
   readonly #sweeper: Sweeper;
-  readonly #departures = new Departures();
+  readonly #departures: Departures;
   readonly #arrivals: Arrivals;
   readonly #boards: Map<string, Switchboard> = new Map();
   readonly #connections: Map<string, Connection> = new Map();
@@ -75,6 +75,7 @@ export class Host {
     const settings = completeSettings(choices);
     const { clock, mint, store, onError, hibernation, pause = nativePause } = ports;
     this.#arrivals = new Arrivals(ports);
+    this.#departures = new Departures(ports.later);
     const keys = new KeyNames(settings.prefix);
     this.#ports = ports;
     this.#timers = new Timers(ports.alarm);
@@ -198,7 +199,12 @@ export class Host {
   }
 
   closed(socket: Socket): void {
-    this.#turn(() => this.#connections.get(socket.id)?.closed());
+    this.#departures.begin();
+    try {
+      this.#connections.get(socket.id)?.closed();
+    } finally {
+      this.#departures.endOfClose();
+    }
   }
 
   /** The alarm went off. */

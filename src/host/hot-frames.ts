@@ -13,9 +13,6 @@ import {
   TTL_MIN_MS,
 } from "../protocol/limits.ts";
 
-/** The most members that a plain acquire has: t, id, key, mode, timeout, ttl. */
-const ACQUIRE_MEMBERS_MAX = 6;
-
 /** The frame as its schema would read it; undefined: ask the schema. */
 export function hotFrame(value: unknown): ClientFrame | undefined {
   if (typeof value !== "object" || value === null) return undefined;
@@ -36,32 +33,32 @@ function hotAcquire(value: object, id: string, key: string): ClientFrame | undef
     id,
     key,
   };
-  let members = 0;
-  for (const name in value) {
-    if (++members > ACQUIRE_MEMBERS_MAX) return undefined;
-    const member = (value as Readonly<Record<string, unknown>>)[name];
-    switch (name) {
-      case "t":
-      case "id":
-      case "key":
-        break;
-      case "mode":
-        if (member !== "exclusive" && member !== "shared") return undefined;
-        frame.mode = member;
-        break;
-      case "timeout":
-        if (!isWhole(member, 0, SESSION_TIMEOUT_MAX_MS)) return undefined;
-        frame.timeout = member;
-        break;
-      case "ttl":
-        if (!isWhole(member, TTL_MIN_MS, TTL_MAX_MS)) return undefined;
-        frame.ttl = member;
-        break;
-      default:
-        return undefined;
-    }
+  // By their names, and not one after the other: to look up a member by a name that varies costs as much as all the rest.
+  const { mode, timeout, ttl } = value as Readonly<Record<"mode" | "timeout" | "ttl", unknown>>;
+  let members = 3;
+  if (mode !== undefined) {
+    if (mode !== "exclusive" && mode !== "shared") return undefined;
+    frame.mode = mode;
+    members += 1;
   }
-  return frame;
+  if (timeout !== undefined) {
+    if (!isWhole(timeout, 0, SESSION_TIMEOUT_MAX_MS)) return undefined;
+    frame.timeout = timeout;
+    members += 1;
+  }
+  if (ttl !== undefined) {
+    if (!isWhole(ttl, TTL_MIN_MS, TTL_MAX_MS)) return undefined;
+    frame.ttl = ttl;
+    members += 1;
+  }
+  return hasMembers(value, members) ? frame : undefined;
+}
+
+/** Whether it has so many and no more. */
+function hasMembers(value: object, count: number): boolean {
+  let found = 0;
+  for (const _name in value) if (++found > count) return false;
+  return found === count;
 }
 
 export type Mode = "exclusive" | "shared";

@@ -46,8 +46,13 @@ type Counter = { [F in Family]: (typeof FAMILIES)[F][0] extends "counter" ? F : 
 const WAIT_BOUNDS_S: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600];
 
 export class Metrics {
-  /** By counter and value of its label. Nothing is put together on the way, since frames are counted one by one. */
+  /** By counter and value of its label. */
   readonly #counts: Map<Counter, Map<string | number, number>> = new Map();
+  /** What each cycle of a lock counts several times is not looked up by name. */
+  #framesIn = 0;
+  #framesOut = 0;
+  #granted = 0;
+  #released = 0;
   readonly #waits: number[] = Array.from({ length: WAIT_BOUNDS_S.length + 1 }, () => 0);
   #waitSumS = 0;
 
@@ -58,6 +63,14 @@ export class Metrics {
       this.#counts.set(counter, counts);
     }
     counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+
+  frameIn(): void {
+    this.#framesIn += 1;
+  }
+
+  frameOut(): void {
+    this.#framesOut += 1;
   }
 
   /** The wait of an acquire that was granted. */
@@ -74,11 +87,12 @@ export class Metrics {
     switch (effect.kind) {
       case "granted":
         if (effect.reentrant) this.count("latchkey_acquires_total", "reentered");
-        else if (!isRepeat) this.count("latchkey_acquires_total", "granted");
+        else if (!isRepeat) this.#granted += 1;
         return;
       case "ended":
         if (effect.again === true) return;
-        if (effect.held) this.count("latchkey_releases_total", effect.outcome);
+        if (effect.held && effect.outcome === "released") this.#released += 1;
+        else if (effect.held) this.count("latchkey_releases_total", effect.outcome);
         else this.count("latchkey_acquires_total", effect.outcome);
         return;
       case "refused":
@@ -121,8 +135,24 @@ export class Metrics {
   }
 
   #counter(name: Counter, label: string | undefined): string[] {
-    const found = [...(this.#counts.get(name) ?? [])];
+    const found = [...this.#ownOf(name).filter(([, count]) => count > 0), ...(this.#counts.get(name) ?? [])];
     return found.map(([value, count]) => `${name}${label === undefined ? "" : `{${label}="${value}"}`} ${count}`);
+  }
+
+  #ownOf(name: Counter): (readonly [string, number])[] {
+    switch (name) {
+      case "latchkey_frames_total":
+        return [
+          ["in", this.#framesIn],
+          ["out", this.#framesOut],
+        ];
+      case "latchkey_acquires_total":
+        return [["granted", this.#granted]];
+      case "latchkey_releases_total":
+        return [["released", this.#released]];
+      default:
+        return [];
+    }
   }
 
   #histogram(name: string): string[] {

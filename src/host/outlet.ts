@@ -46,7 +46,7 @@ export class Outlet implements Departing {
   /** A frame that is text already, since many are told the same. */
   sendText(text: string): void {
     if (this.#isShut) return;
-    this.#parts.metrics.count("latchkey_frames_total", "out");
+    this.#parts.metrics.frameOut();
     this.#waitingCount += 1;
     if (this.#waitingCount === 1) {
       this.#waiting = text;
@@ -60,7 +60,7 @@ export class Outlet implements Departing {
   /** Order counts here too: a client takes an `ack` to mean that what was said before it did not know of its pong. */
   sendBare(text: string): void {
     if (this.#isShut) return;
-    this.#parts.metrics.count("latchkey_frames_total", "out");
+    this.#parts.metrics.frameOut();
     this.depart();
     this.#sendText(text);
   }

@@ -54,7 +54,7 @@ export class ObjectStore implements Store {
   commit(space: string, batch: Batch): void {
     this.#makeTables();
     if (!this.#hasRecordTables && hasRecords(batch)) this.#makeRecordTables();
-    this.#store.commit(space, batch);
+    this.#store.commitNow(space, batch);
   }
 
   find(space: string, key: string): RecordImage | undefined {

@@ -1,11 +1,11 @@
 /** One SQLite file, opened for one server: prepared for fast commits, and refused when it is not ours to write. */
 
-import { closeSync, fsync, openSync, realpathSync } from "node:fs";
+import { closeSync, openSync, realpathSync } from "node:fs";
 import type { Clock } from "../host/ports.ts";
 import { CarryOver } from "./carry-over.ts";
 import type { SqlDriver } from "./driver.ts";
 import { StoreError } from "./error.ts";
-import type { SweptFile } from "./record-sweep.ts";
+import { type FlushedFile, flushedFile } from "./flushed-file.ts";
 import { RECORD_TABLES } from "./record-table.ts";
 import { SqliteStore, TABLES } from "./sqlite.ts";
 
@@ -31,15 +31,40 @@ const TABLES_OF: readonly (readonly string[])[] = [TABLES, RECORD_TABLES];
 
 export function openFile(path: string, options: FileOptions, connect: (path: string) => SqlDriver): SqliteStore {
   let driver: SqlDriver | undefined;
+  const files: FlushedFile[] = [];
+  const flushed = (name: string): FlushedFile => {
+    const file = flushedFile(name);
+    files.push(file);
+    return file;
+  };
   try {
-    // Whoever can read the file can release and extend every lock in it. SQLite gives its other files the same mode.
-    closeSync(openSync(path, "a", 0o600));
+    makePrivate(path);
     driver = connect(path);
     prepareFile(path, driver, options);
-    return new SqliteStore(driver, options.clock, { sweptFile: sweptFile(path, driver, options) });
+    // SQLite keeps the log beside the file itself, wherever the path leads, and also when the process goes to another folder.
+    const real = realpathSync(path);
+    const file = new CarryOver({
+      driver,
+      sync: options.sync ?? "normal",
+      log: flushed(`${real}-wal`),
+      file: flushed(real),
+      checkpointPages: CHECKPOINT_PAGES,
+    });
+    return new SqliteStore(driver, options.clock, { file });
   } catch (error) {
     driver?.close();
+    for (const file of files) file.close();
     throw explain(path, error);
+  }
+}
+
+/** Whoever can read the file can release and extend every lock in it. SQLite gives its other files the same mode. */
+function makePrivate(path: string): void {
+  try {
+    // Only a new one: to close another would let go of the lock that a store of this process may have on it.
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
@@ -63,37 +88,6 @@ function prepareFile(
     for (const table of TABLES_OF.slice(version).flat()) driver.prepare(table).run();
     pragma(`application_id = ${APPLICATION_ID}`);
     pragma(`user_version = ${SCHEMA_VERSION}`);
-  });
-}
-
-function sweptFile(path: string, driver: SqlDriver, { clock, sync }: FileOptions): SweptFile {
-  // SQLite keeps the log beside the file itself, wherever the path leads, and also when the process goes to another folder.
-  const log = `${realpathSync(path)}-wal`;
-  const carryOver = new CarryOver(driver, clock, () => flush(log));
-  return {
-    isReady: () => carryOver.isReady(),
-    swept: () => carryOver.swept(),
-    transaction(work) {
-      if (sync !== "full") return driver.transaction(work);
-      // What a power cut brings back is deleted once more: nobody has to wait for the disk.
-      driver.exec("PRAGMA synchronous = NORMAL");
-      try {
-        driver.transaction(work);
-      } finally {
-        driver.exec("PRAGMA synchronous = FULL");
-      }
-    },
-  };
-}
-
-function flush(path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const file = openSync(path, "r+");
-    fsync(file, (error) => {
-      closeSync(file);
-      if (error) reject(error);
-      else resolve();
-    });
   });
 }
 

@@ -18,7 +18,7 @@ export interface SweptFile {
   /** False: not now, and the sweep is to be called again. */
   isReady(): boolean;
   /** As `SqlDriver.transaction`. */
-  transaction(work: () => void): void;
+  sweep(work: () => void): void;
   /** Something was deleted. */
   swept(): void;
 }
@@ -59,7 +59,7 @@ export class WalkingSweep implements RecordSweep {
     const wall = wallOf(now, this.#clock);
     if (this.#at === undefined) this.#nextWall = Number.POSITIVE_INFINITY;
     let at: Place | undefined;
-    this.#file.transaction(() => {
+    this.#file.sweep(() => {
       at = this.#go(wall, countMax);
     });
     this.#at = at;

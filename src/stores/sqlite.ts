@@ -25,8 +25,18 @@ export interface SqliteOptions {
   readonly isWake?: boolean;
   /** Counts the start only when somebody asks for its number: whoever never does saves a write. */
   readonly isLazy?: boolean;
-  /** The file whose records are swept by a walk. Absent: they are found by an index, which the database has. */
-  readonly sweptFile?: SweptFile;
+  /** The file that it is, whose records are swept by a walk. Absent: they are found by an index, which the database has. */
+  readonly file?: StoreFile;
+}
+
+/** What a file wants of those who write to it; a space's object wants nothing. */
+export interface StoreFile extends SweptFile {
+  /** Nobody may write before it resolves, which it always does. Undefined: now. */
+  readonly held: Promise<void> | undefined;
+  /** `work` is one commit. Throws, and has done nothing, where the file takes none. */
+  commit(work: () => void): void;
+  /** As `Store.close`. */
+  close(): void | Promise<void>;
 }
 
 export class SqliteStore implements Store {
@@ -45,6 +55,7 @@ export class SqliteStore implements Store {
   readonly #serial: SqlStatement;
   readonly #records: RecordTable;
   readonly #sweep: RecordSweep;
+  readonly #file: StoreFile | undefined;
 
   /** Takes over a driver whose database already has the tables. */
   constructor(driver: SqlDriver, clock: Clock, options: SqliteOptions = {}) {
@@ -66,8 +77,9 @@ export class SqliteStore implements Store {
     this.#sessions = driver.prepare("SELECT id, record FROM session WHERE space = ?");
     this.#serial = driver.prepare("SELECT serial FROM space WHERE name = ?");
     this.#records = new RecordTable(driver, clock);
-    const { sweptFile } = options;
-    this.#sweep = sweptFile ? new WalkingSweep(driver, clock, sweptFile) : new IndexedSweep(driver, clock);
+    const { file } = options;
+    this.#file = file;
+    this.#sweep = file ? new WalkingSweep(driver, clock, file) : new IndexedSweep(driver, clock);
     if (options.isLazy !== true) this.#epoch = this.#nextEpoch();
   }
 
@@ -99,7 +111,15 @@ export class SqliteStore implements Store {
     return this.#sweep.sweep(now, countMax);
   }
 
-  commit(space: string, batch: Batch): void {
+  commit(space: string, batch: Batch): void | Promise<void> {
+    const file = this.#file;
+    if (file === undefined) this.commitNow(space, batch);
+    else if (file.held === undefined) file.commit(() => this.commitNow(space, batch));
+    else return file.held.then(() => this.commit(space, batch));
+  }
+
+  /** For a database that is no file of ours: nothing there is to be waited for. */
+  commitNow(space: string, batch: Batch): void {
     const reserved = batch.serialReserved;
     // One statement is a transaction by itself, and BEGIN and COMMIT would cost a third more.
     if (batch.changeCount + (reserved === undefined ? 0 : 1) > 1) {
@@ -109,8 +129,8 @@ export class SqliteStore implements Store {
     }
   }
 
-  close(): void {
-    this.#driver.close();
+  close(): void | Promise<void> {
+    return this.#file ? this.#file.close() : this.#driver.close();
   }
 
   #write(space: string, batch: Batch): void {

@@ -8,7 +8,8 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null;
 }
 
-const PATIENCE_MS = 10_000;
+/** A busy machine takes its time to start a process. */
+const PATIENCE_MS = 25_000;
 const alive = new Set<ChildProcess>();
 
 // A test that ran out of time never gets to the end of its `await using`.

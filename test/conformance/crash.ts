@@ -11,6 +11,8 @@ import { startServer, temporaryFolder } from "./server.ts";
 import { openSession, openSocket } from "./socket.ts";
 
 const ROUNDS_DEFAULT = 10;
+/** In each round. */
+const GRANTS_MIN = 10;
 const LOAD_MIN_MS = 50;
 const LOAD_MAX_MS = 350;
 const SLACK_MS = 1000;
@@ -114,7 +116,10 @@ export function crash(runtime: Runtime, rounds = ROUNDS_DEFAULT): void {
       expect(probe.fence).toBeGreaterThan(fenceMax);
 
       const running = load.map((each) => each.run());
+      const { count } = ledger;
       await Promise.race([...running, passed(random.between(LOAD_MIN_MS, LOAD_MAX_MS))]);
+      // A machine that stalls has the load it needs somewhat later.
+      while (ledger.count < count + GRANTS_MIN) await Promise.race([...running, passed(LOAD_MIN_MS)]);
       const killed = server.kill();
       for (const each of load) each.killed(performance.now());
       probe.to = performance.now();
@@ -123,7 +128,6 @@ export function crash(runtime: Runtime, rounds = ROUNDS_DEFAULT): void {
       ledger.check();
     }
     console.log(`${runtime.name}: ${ledger.count} grants over ${rounds} kills`);
-    expect(ledger.count).toBeGreaterThan(10 * rounds);
   });
 }
 

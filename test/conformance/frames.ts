@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { Calm, goesOn } from "./calm.ts";
 import { openSession, openSocket } from "./socket.ts";
 import { freshKey, type Subject } from "./subject.ts";
 
@@ -9,6 +10,9 @@ const CLOSE_MAX_MS = 2500;
 const FRAME_BYTES_MAX = 2 * 1024 * 1024;
 
 export function frames(subject: Subject): void {
+  const calm = new Calm();
+  calm.watch(() => [goesOn(subject)]);
+
   test.each([
     ["another frame", JSON.stringify({ t: "status", id: "a", key: "k" })],
     ["no JSON", "hello"],
@@ -149,26 +153,30 @@ export function frames(subject: Subject): void {
     socket.terminate();
   });
 
-  test("a close frame ends a session, even if the peer reads no answer and leaves its connection open", async () => {
-    const key = freshKey();
-    using next = await openSession(subject.socketUrl);
-    const leaving = new WebSocket(subject.socketUrl, "latchkey.v1");
-    await once(leaving, "open");
-    leaving.send(
-      JSON.stringify([
-        { t: "hello", v: 1 },
-        { t: "acquire", id: "a", key },
-      ]),
-    );
-    while ((await next.status(key)).status === "free");
-    const waiting = await next.queue(key);
-    leaving.pause();
-    const leftAt = performance.now();
-    leaving.close(1000, "done");
-    await next.granted(waiting);
-    expect(performance.now() - leftAt).toBeLessThan(CLOSE_MAX_MS);
-    leaving.terminate();
-  });
+  test(
+    "a close frame ends a session, even if the peer reads no answer and leaves its connection open",
+    calm.options,
+    async () => {
+      const key = freshKey();
+      using next = await openSession(subject.socketUrl);
+      const leaving = new WebSocket(subject.socketUrl, "latchkey.v1");
+      await once(leaving, "open");
+      leaving.send(
+        JSON.stringify([
+          { t: "hello", v: 1 },
+          { t: "acquire", id: "a", key },
+        ]),
+      );
+      while ((await next.status(key)).status === "free");
+      const waiting = await next.queue(key);
+      leaving.pause();
+      const leftAt = performance.now();
+      leaving.close(1000, "done");
+      await next.granted(waiting);
+      expect(performance.now() - leftAt).toBeLessThan(CLOSE_MAX_MS);
+      leaving.terminate();
+    },
+  );
 
   test("a close reason is a text that a log can keep", async () => {
     using socket = await openSocket(subject.socketUrl);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { httpClient } from "../../src/client/http.ts";
 import { AttemptLostError, connect } from "../../src/client/idempotency.ts";
+import { Calm, goesOn } from "./calm.ts";
 import { Caller, type Answer } from "./caller.ts";
 import { figure } from "./figures.ts";
 import { keepSecret } from "./secrets.ts";
@@ -15,6 +16,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 export function idempotency(subject: Subject): void {
   const caller = (): Caller => new Caller(subject.url);
+  const calm = new Calm();
+  calm.watch(() => [goesOn(subject)]);
   const at = (key: string, verb = ""): string => `/v1/idempotency/${encodeURIComponent(key)}${verb && `/${verb}`}`;
   const post = (key: string, verb: string, body: Json, headers: Record<string, string> = {}): Promise<Answer> =>
     caller().request("POST", at(key, verb), body, { headers });
@@ -229,7 +232,7 @@ export function idempotency(subject: Subject): void {
     expect(await fail(session, key, attempt)).toMatchObject({ reason: "superseded" });
   });
 
-  test("a record that says how long it lives is gone after that", async () => {
+  test("a record that says how long it lives is gone after that", calm.options, async () => {
     const key = freshKey();
     const { body } = await begin(key, { ttl: 1000 });
     await post(key, "complete", { attempt: body.attempt, result: 1 });

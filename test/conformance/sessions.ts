@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
+import { Calm, goesOn } from "./calm.ts";
 import { Caller } from "./caller.ts";
 import { openSession, openSocket } from "./socket.ts";
 import { freshKey, type Subject } from "./subject.ts";
 
 export function sessions(subject: Subject): void {
   const caller = (): Caller => new Caller(subject.url);
+  const calm = new Calm();
+  calm.watch(() => [goesOn(subject)]);
 
   test("welcome says what the session is and what the server expects of it", async () => {
     using socket = await openSocket(subject.socketUrl);
@@ -108,7 +111,7 @@ export function sessions(subject: Subject): void {
     expect((await leaving.closed).code).toBe(1000);
   });
 
-  test("with a grace places and holdings stay over a drop, and resume tells all of them", async () => {
+  test("with a grace places and holdings stay over a drop, and resume tells all of them", calm.options, async () => {
     const [held, waited, expired] = [freshKey(), freshKey(), freshKey()];
     using first = await openSocket(subject.socketUrl);
     const welcome = await first.hello({ grace: 30_000 });
@@ -145,15 +148,15 @@ export function sessions(subject: Subject): void {
     await other.granted(behind);
   });
 
-  test("a grace that ends without a resume ends the session", async () => {
+  test("a grace that ends without a resume ends the session", calm.options, async () => {
     const key = freshKey();
     using leaving = await openSocket(subject.socketUrl);
     const welcome = await leaving.hello({ grace: 200 });
     using staying = await openSession(subject.socketUrl);
     await leaving.acquire(key);
     const waiting = await staying.queue(key);
-    leaving.terminate();
     const startedAt = performance.now();
+    leaving.terminate();
     await staying.granted(waiting);
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThan(190);

@@ -1,6 +1,7 @@
 /** What a topic of the suite is given: the runtime under test, and a server on it that most tests share. */
 
 import type { Runtime } from "./runtimes.ts";
+import type { Silence } from "./silence.ts";
 
 export interface Subject {
   readonly runtime: Runtime;
@@ -9,7 +10,7 @@ export interface Subject {
   /** What that server has printed. */
   readonly output: string;
   /** How a connection ended that was made before all tests and never said hello: nobody has to wait for it. */
-  readonly silence: Promise<{ readonly code: number; readonly afterMs: number }>;
+  readonly silence: Promise<Silence>;
 }
 
 let count = 0;

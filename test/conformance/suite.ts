@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { access } from "./access.ts";
 import { asking } from "./asking.ts";
 import { calls } from "./calls.ts";
+import { later } from "./calm.ts";
 import { crowd, slowReaders } from "./crowd.ts";
 import { frames } from "./frames.ts";
 import { holding } from "./holding.ts";
@@ -19,7 +20,7 @@ import { repeats } from "./repeats.ts";
 import type { Runtime } from "./runtimes.ts";
 import { type Server, startServer } from "./server.ts";
 import { sessions } from "./sessions.ts";
-import { openSocket } from "./socket.ts";
+import { type Silence, silence } from "./silence.ts";
 import type { Subject } from "./subject.ts";
 import { watching } from "./watching.ts";
 
@@ -48,13 +49,11 @@ export const ALL_TOPICS = Object.keys(TOPICS) as readonly Topic[];
 export function conformance(runtime: Runtime, topics: readonly Topic[] = ALL_TOPICS): void {
   describe(`on ${runtime.name}`, () => {
     let server: Server;
-    let silence: Subject["silence"];
+    let silent: Promise<Silence>;
 
     beforeAll(async () => {
       server = await startServer(runtime);
-      const silent = await openSocket(server.socketUrl);
-      const openedAt = performance.now();
-      silence = silent.closed.then(({ code }) => ({ code, afterMs: performance.now() - openedAt }));
+      silent = later(silence(server.socketUrl));
     });
 
     afterAll(async () => {
@@ -73,7 +72,7 @@ export function conformance(runtime: Runtime, topics: readonly Topic[] = ALL_TOP
         return server.process.output;
       },
       get silence() {
-        return silence;
+        return silent;
       },
     };
     for (const name of topics) {

@@ -5,13 +5,19 @@ import { CALL_MAX_MS, type Connector, inspected } from "../../src/fleet/connecto
 import { replyError, silence } from "../../src/fleet/error.ts";
 import { connectTcp } from "../../src/fleet/tcp.ts";
 import { connectOver, connectUpstash } from "../../src/fleet/upstash.ts";
+import { Calm } from "../conformance/calm.ts";
 import { type Place, PLACES, startPlace } from "./support/places.ts";
 import { hasRedisServer } from "./support/redis-server.ts";
 
 const ECHO = "return cjson.encode({KEYS[1], ARGV[1], ARGV[2]})";
 const SECRET = "tok-5f1c";
 
-describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", (kind) => {
+/** A Redis that stands still for as long as a call may take cannot be reached. */
+const calm = new Calm();
+/** Where Redis stands still because the test wants it. */
+const calmHere = new Calm();
+
+describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", calm.options, (kind) => {
   let place: Place;
   let connector: Connector;
   const redis = (...args: readonly string[]): Promise<unknown> => admin.sendCommand([...args]);
@@ -33,6 +39,9 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", (kind) => {
     await redis("CONFIG", "SET", "maxmemory-policy", "noeviction");
     await redis("REPLICAOF", "NO", "ONE");
   });
+
+  calm.watch(() => [() => redis("PING")]);
+  calmHere.watch();
 
   const testRest = kind === "over REST" ? test : () => undefined;
   const testTcp = kind === "over TCP" ? test : () => undefined;
@@ -135,7 +144,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Redis %s", (kind) => {
     await vi.waitFor(async () => expect(await redis("PUBSUB", "CHANNELS", channel)).toEqual([]), 5000);
   });
 
-  test("a Redis that is silent is given up in time, and asked again when it speaks", async () => {
+  test("a Redis that is silent is given up in time, and asked again when it speaks", calmHere.options, async () => {
     await run(ECHO, "a", "b");
     process.kill(place.server.pid, "SIGSTOP");
     onTestFinished(() => void process.kill(place.server.pid, "SIGCONT"));

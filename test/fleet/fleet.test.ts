@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import type { Command } from "../../src/core/index.ts";
 import { FleetError } from "../../src/fleet/error.ts";
 import { Fleet } from "../../src/fleet/fleet.ts";
+import { SCRIPT_THAT_FREES } from "../../src/fleet/full.ts";
 import { openFleet, withFleetTimes } from "../../src/fleet/open.ts";
 import type { Connector, Listener } from "../../src/fleet/connector.ts";
+import { turn } from "./support/space.ts";
 import { VirtualTime } from "../host/support/time.ts";
 
 const ANSWER = '{"standing":"unknown","served":0,"last":0,"letters":[],"now":1,"epoch":"1"}';
@@ -12,15 +15,18 @@ function world() {
   const redis = {
     inspect: undefined as Error | undefined,
     run: undefined as Error | undefined,
+    /** What is carried out all the same. */
+    takes: undefined as RegExp | undefined,
     answer: ANSWER,
     listener: undefined as Listener | undefined,
   };
   const asked: string[] = [];
   const errors: unknown[] = [];
   const connector: Connector = {
-    run: async () => {
+    run: async ({ script, args }) => {
       asked.push("run");
-      if (redis.run !== undefined) throw redis.run;
+      const isTaken = script === SCRIPT_THAT_FREES || redis.takes?.test(args.join(" ")) === true;
+      if (redis.run !== undefined && !isTaken) throw redis.run;
       return redis.answer;
     },
     inspect: async () => {
@@ -72,6 +78,31 @@ test("a Redis that answers questions and does no work is not there, until it wor
   redis.run = undefined;
   expect(await fleet.isAvailable()).toBe(true);
   expect(asked).toEqual(["run"]);
+});
+
+test("a full Redis that carries out what frees is full all the same", async () => {
+  const { fleet, redis, asked } = world();
+  await fleet.ready();
+  redis.answer = ANSWER.replace("unknown", "known").replace('"served":0', '"served":1');
+  const timers = { nextOrder: () => 1, set: () => undefined } as never;
+  const receiver = { effect: () => undefined, stopped: () => undefined, isVacant: false };
+  const parts = { name: "s", receiver, timers, limits: {}, quarantineMs: 0 };
+  const space = fleet.connect({ ...parts, onLost: () => undefined, onIdle: () => undefined });
+  const submit = async (command: Command): Promise<void> => {
+    space.submit(command);
+    await turn();
+  };
+  await submit({ kind: "tick" });
+  redis.run = new FleetError("full", "OOM");
+  await submit({ kind: "open", session: "s", secret: "t", graceMs: 0 });
+  expect(await fleet.isAvailable()).toBe(false);
+  redis.takes = /"drop"/;
+  asked.length = 0;
+  await submit({ kind: "drop", session: "other" });
+  expect(asked).toContain("run");
+  expect(await fleet.isAvailable()).toBe(false);
+  redis.run = undefined;
+  expect(await fleet.isAvailable()).toBe(true);
 });
 
 test("what cannot be read is told of, and not shown: there may be tokens in it", async () => {

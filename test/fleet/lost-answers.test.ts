@@ -97,7 +97,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)(
       await using edge = fleet({ redis: upstash });
       let fenceLast = 0;
       for (let round = 0; round < ROUNDS; round++) {
-        const held = await edge.acquire("at the edge", { ttl: 60_000, timeout: 5000 });
+        const held = await edge.acquire("at the edge", { ttl: 60_000, timeout: 60_000 });
         expect(held.fence).toBeGreaterThan(fenceLast);
         fenceLast = held.fence;
         const inner = await edge.acquire("at the edge", { ttl: 60_000, reentrant: true });

@@ -70,6 +70,53 @@ describe("departures", () => {
     expect(left).toEqual(["dead", "b", "a"]);
   });
 
+  test("of sockets that close in one turn of the event loop: the first's at once, the others' together at its end", () => {
+    const put: (() => void)[] = [];
+    const departures = new Departures((work) => put.push(work));
+    const { left, add } = parties(departures, "a", "b", "c");
+    const close = (...told: string[]): void => {
+      departures.begin();
+      for (const name of told) add(name);
+      departures.endOfClose();
+    };
+    close("a");
+    expect(left).toEqual(["a"]);
+    close("b");
+    close("c");
+    expect(left).toEqual(["a"]);
+    for (const work of put.splice(0)) work();
+    expect(left).toEqual(["a", "b", "c"]);
+    close("b");
+    expect([left.at(-1), left.length, put.length]).toEqual(["b", 4, 1]);
+  });
+
+  test("of a socket that closed do not wait longer than what another turn brings about", () => {
+    const departures = new Departures(() => undefined);
+    const { left, add } = parties(departures, "a", "b", "c");
+    departures.begin();
+    departures.endOfClose();
+    departures.begin();
+    add("a");
+    departures.endOfClose();
+    expect(left).toEqual([]);
+    departures.begin();
+    add("b");
+    departures.end();
+    expect(left).toEqual(["a", "b"]);
+  });
+
+  test("of a socket that closed within another turn leave with it", () => {
+    const departures = new Departures(() => undefined);
+    const { left, add } = parties(departures, "a");
+    departures.begin();
+    departures.begin();
+    add("a");
+    departures.endOfClose();
+    expect(left).toEqual([]);
+    departures.end();
+    expect(left).toEqual(["a"]);
+  });
+
   test("leave once, though a turn fails", () => {
     const departures = new Departures();
     const { left, add } = parties(departures, "a");

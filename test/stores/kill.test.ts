@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,6 +33,17 @@ test("a file that another process serves is refused", async () => {
   await once(child, "exit");
 });
 
+test("a file stays refused to other processes when this one has tried to open it once more", () => {
+  const path = join(temporaryFolder(onTestFinished), "latchkey.db");
+  const store = driver.open(path, { clock: new TestClock() });
+  onTestFinished(async () => store.close());
+  expect(() => driver.open(path, { clock: new TestClock(), waitMs: 0 })).toThrow("is in use by another server");
+
+  const { status, stderr } = spawnSync(process.execPath, argumentsOf(path), { encoding: "utf8", timeout: 10_000 });
+  expect(stderr).toContain("is in use by another server");
+  expect(status).toBe(1);
+});
+
 /** What the killed process had told of: the number of commits, and the last serial reserved. */
 async function commitAndKill(path: string): Promise<[committed: number, serial: number]> {
   const child = start(path);
@@ -48,10 +59,13 @@ async function commitAndKill(path: string): Promise<[committed: number, serial: 
 }
 
 function start(path: string) {
-  const script = fileURLToPath(new URL("./writer.ts", import.meta.url));
-  const args = "Deno" in globalThis ? ["run", "-A", "--cached-only", script, path] : [script, path];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, argumentsOf(path), { stdio: ["ignore", "pipe", "inherit"] });
   child.stdout.setEncoding("utf8");
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;
+}
+
+function argumentsOf(path: string): string[] {
+  const script = fileURLToPath(new URL("./writer.ts", import.meta.url));
+  return "Deno" in globalThis ? ["run", "-A", "--cached-only", script, path] : [script, path];
 }

@@ -5,8 +5,7 @@ import type { ClaimRecord } from "../../src/core/record.ts";
 import type { Batch } from "../../src/host/ports.ts";
 import type { SqlDriver } from "../../src/stores/driver.ts";
 import { type FileOptions, openFile } from "../../src/stores/file.ts";
-import type { SqliteStore } from "../../src/stores/sqlite.ts";
-import { driverOfRuntime, temporaryFolder } from "./drivers.ts";
+import { calm, type CalmStore, driverOfRuntime, temporaryFolder } from "./drivers.ts";
 import { acquire, batch, claims, gone, holding, session, TestClock, TTL_MS, waiting } from "./records.ts";
 
 const driver = await driverOfRuntime();
@@ -18,14 +17,14 @@ beforeEach(() => {
   clock = new TestClock();
 });
 
-function open(options: Partial<FileOptions> = {}): SqliteStore {
-  const store = driver.open(path, { clock, waitMs: 0, ...options });
+function open(options: Partial<FileOptions> = {}): CalmStore {
+  const store = calm(driver.open(path, { clock, waitMs: 0, ...options }));
   onTestFinished(() => store.close());
   return store;
 }
 
 /** What the next process finds, whose engine clock has started anew. */
-function afterRestart(store: SqliteStore, downMs = 0): SqliteStore {
+function afterRestart(store: CalmStore, downMs = 0): CalmStore {
   store.close();
   clock = new TestClock(50, clock.wallMs + downMs);
   return open();
@@ -38,7 +37,7 @@ function raw(work: (driver: SqlDriver) => void): void {
   connection.close();
 }
 
-function onlyClaim(store: SqliteStore): ClaimRecord {
+function onlyClaim(store: CalmStore): ClaimRecord {
   const found = store.load("default").image.claims;
   expect(found).toHaveLength(1);
   return found[0]!;
@@ -205,7 +204,7 @@ describe(`the store over ${driver.name}`, () => {
 
   test("a disk that is full fails the whole batch, and the store goes on when there is room", () => {
     const connection = driver.connect(path);
-    const store = openFile(path, { clock }, () => connection);
+    const store = calm(openFile(path, { clock }, () => connection));
     onTestFinished(() => store.close());
     store.commit("default", claims(holding(1)));
     const { page_count: pages } = connection.prepare("PRAGMA page_count").all()[0]!;
@@ -389,7 +388,7 @@ describe(`the store over ${driver.name}`, () => {
     ["full", 2],
   ] as const)("sync %s is what SQLite is told", (sync, level) => {
     const connection = driver.connect(path);
-    const store = openFile(path, { clock, sync }, () => connection);
+    const store = calm(openFile(path, { clock, sync }, () => connection));
 
     expect(connection.prepare("PRAGMA synchronous").all()[0]).toEqual({ synchronous: level });
     store.close();

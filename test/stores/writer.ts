@@ -1,13 +1,13 @@
 /** A server's store in a process of its own, to be killed: commits claim after claim, and says so after each commit. */
 
 import { writeSync } from "node:fs";
-import { driverOfRuntime } from "./drivers.ts";
+import { calm, driverOfRuntime } from "./drivers.ts";
 import { claims, holding } from "./records.ts";
 
 const [path = ""] = process.argv.slice(2);
 const clock = { now: () => performance.now(), wall: () => Date.now() };
 const driver = await driverOfRuntime();
-const store = driver.open(path, { clock });
+const store = calm(driver.open(path, { clock }));
 
 let serial = store.load("default").serial;
 for (let ticket = 1; ; ticket++) {

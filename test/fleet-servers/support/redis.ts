@@ -18,6 +18,7 @@ export interface RedisOptions {
 
 export const DURABLE: readonly string[] = ["--appendonly", "yes", "--appendfsync", "always"];
 const LOOPBACK = "127.0.0.1";
+const PORTS_MAX = 5;
 
 export class Redis implements AsyncDisposable {
   readonly url: string;
@@ -34,9 +35,17 @@ export class Redis implements AsyncDisposable {
 
   /** Resolves when it accepts connections. */
   static async start(options: RedisOptions = {}): Promise<Redis> {
-    const redis = new Redis(await freePort(), options);
-    await redis.start();
-    return redis;
+    for (let tries = 1; ; tries++) {
+      const redis = new Redis(await freePort(), options);
+      try {
+        await redis.start();
+        return redis;
+      } catch (error) {
+        await redis[Symbol.asyncDispose]();
+        // Many servers start at once, and one of them may be faster.
+        if (tries === PORTS_MAX || !String(error).includes("in use")) throw error;
+      }
+    }
   }
 
   /** With what it wrote before. */

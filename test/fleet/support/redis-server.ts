@@ -14,6 +14,8 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
+const PORTS_MAX = 5;
+
 /** False where redis-server is not installed; says so once, in one line. */
 export function hasRedisServer(): boolean {
   const { status } = spawnSync("redis-server", ["--version"], { stdio: "ignore" });
@@ -24,7 +26,17 @@ export function hasRedisServer(): boolean {
 
 /** `more` are further arguments, after those that make it small and quiet. */
 export async function startRedisServer(...more: readonly string[]): Promise<RedisServer> {
-  const port = await freePort();
+  for (let tries = 1; ; tries++) {
+    try {
+      return await startOn(await freePort(), more);
+    } catch (error) {
+      // Many servers start at once, and one of them may be faster.
+      if (tries === PORTS_MAX || !String(error).includes("in use")) throw error;
+    }
+  }
+}
+
+async function startOn(port: number, more: readonly string[]): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), "latchkey-redis-"));
   const quiet = ["--bind", "127.0.0.1", "--port", String(port), "--dir", folder, "--save", "", "--appendonly", "no"];
   const server = spawn("redis-server", [...quiet, ...more], { stdio: ["ignore", "pipe", "inherit"] });
