@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
+import { Calm } from "../conformance/calm.ts";
 import { node } from "../conformance/runtimes.ts";
 import { type Server, startServer } from "../conformance/server.ts";
 import { chromium, firefox } from "./support/browser.ts";
-import { inBrowser } from "./support/suite.ts";
+import { goesOn, inBrowser } from "./support/suite.ts";
 import type { Tab } from "./support/tab.ts";
 
+const ENV = { LOCK_ADAPTER: "memory" };
 /** A frozen page is given up soon, so that the test of it is short. */
-const ENV = { LOCK_ADAPTER: "memory", LATCHKEY_HEARTBEAT: "300ms", LATCHKEY_DEADLINE: "1500ms" };
+const SOON = { LATCHKEY_HEARTBEAT: "300ms", LATCHKEY_DEADLINE: "1500ms" };
 const PATIENCE = { timeout: 20_000, interval: 50 };
 
 type Who = "ada" | "grace";
@@ -132,8 +134,11 @@ for (const kind of [chromium, firefox]) {
       await demo.sees("ada", ".light", "Connected");
     });
 
-    test("in the demo a frozen window is given up, and what it still writes is refused", async () => {
-      await using demo = await open();
+    const calm = new Calm(4);
+    calm.watch(() => [goesOn(browser)]);
+
+    test("in the demo a frozen window is given up, and what it still writes is refused", calm.options, async () => {
+      await using demo = await open(SOON);
       await demo.types("ada", "date", "Sunday");
       await demo.enters("grace", "date");
       await demo.clicks("ada", "Freeze");

@@ -8,7 +8,7 @@ import { chromium } from "./support/browser.ts";
 import type { LifeCalls } from "./support/life-calls.ts";
 import { Observer } from "./support/observer.ts";
 import { Site } from "./support/site.ts";
-import { inBrowser } from "./support/suite.ts";
+import { inBrowserCalmly } from "./support/suite.ts";
 
 const TIMES = 60;
 const PING_MS = Math.ceil(5_000 / TIMES);
@@ -26,7 +26,7 @@ afterAll(async () => {
   await site[Symbol.asyncDispose]();
 });
 
-inBrowser(chromium, (browser) => {
+inBrowserCalmly(chromium, (browser) => {
   test("a hidden tab keeps its lock for ten minutes, though its timers come once a minute", async () => {
     const observer = new Observer(site.latchkey);
     await using tab = await browser().open<LifeCalls>(await site.page("life.ts"));

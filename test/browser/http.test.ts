@@ -6,7 +6,7 @@ import { chromium, firefox } from "./support/browser.ts";
 import type { HttpCalls } from "./support/http-calls.ts";
 import { Observer } from "./support/observer.ts";
 import { Site } from "./support/site.ts";
-import { inBrowser } from "./support/suite.ts";
+import { inBrowserCalmly } from "./support/suite.ts";
 
 const SHORT_MS = 1_000;
 const LONG_MS = 20_000;
@@ -32,7 +32,7 @@ async function ended(result: string): Promise<number> {
 }
 
 for (const kind of [chromium, firefox]) {
-  inBrowser(kind, (browser) => {
+  inBrowserCalmly(kind, (browser) => {
     test("two calls whose time is over are one claim each, however often the browser sends them", async () => {
       await using tab = await browser().open<HttpCalls>(page);
       const key = `${kind.name} over`;

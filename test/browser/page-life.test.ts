@@ -6,7 +6,7 @@ import { type Browser, chromium, firefox } from "./support/browser.ts";
 import type { Heard, LifeCalls } from "./support/life-calls.ts";
 import { Observer } from "./support/observer.ts";
 import { Site } from "./support/site.ts";
-import { inBrowser } from "./support/suite.ts";
+import { inBrowserCalmly } from "./support/suite.ts";
 import { Tab } from "./support/tab.ts";
 
 /** So soon is a lock free that a page leaves, ms. */
@@ -85,7 +85,7 @@ async function heard(tab: Tab<LifeCalls>, type: string): Promise<readonly Heard[
 }
 
 for (const kind of [chromium, firefox]) {
-  inBrowser(kind, (browser) => {
+  inBrowserCalmly(kind, (browser) => {
     test("a page that goes elsewhere has let go of its lock within 200 ms", async () => {
       await freedSoonBy("navigate away", browser(), (tab) => tab.page.goto(elsewhere));
     });
@@ -124,7 +124,7 @@ for (const kind of [chromium, firefox]) {
   });
 }
 
-inBrowser(chromium, (browser) => {
+inBrowserCalmly(chromium, (browser) => {
   test("a page in the back-forward cache holds nothing, and comes back to know it", async () => {
     const { tab, key, free } = await holding(browser());
     await using _ = tab;

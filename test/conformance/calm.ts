@@ -19,11 +19,16 @@ const BLAMED = /\[while something stood still for \d+ ms\]$/;
 /** What watches over the tests of a suite, one after the other. */
 export class Calm {
   /** Options of a test, or of a suite for all its tests. */
-  readonly options = { retry: { count: RETRIES_MAX, condition: BLAMED } } as const;
+  readonly options: { readonly retry: { readonly count: number; readonly condition: RegExp } };
   #longestMs = 0;
   #over = new AbortController();
   /** When each of them was asked that has not answered yet. */
   readonly #askedAt = new Map<Probe, number>();
+
+  /** Fewer retries for tests that take long. */
+  constructor(retriesMax: number = RETRIES_MAX) {
+    this.options = { retry: { count: retriesMax, condition: BLAMED } };
+  }
 
   /** To be called in a suite: its tests rest on these, and on their own process. */
   watch(probes: () => readonly Probe[] = () => []): void {

@@ -16,6 +16,8 @@ const GRANTS_MIN = 10;
 const LOAD_MIN_MS = 50;
 const LOAD_MAX_MS = 350;
 const SLACK_MS = 1000;
+/** Each round starts a server, which takes a busy machine its time. */
+const LONG = { timeout: 120_000 };
 
 export function crash(runtime: Runtime, rounds = ROUNDS_DEFAULT): void {
   test("what was answered before kill -9 is true after it", async () => {
@@ -92,43 +94,47 @@ export function crash(runtime: Runtime, rounds = ROUNDS_DEFAULT): void {
     expect((await new Caller(second.url).status("kept")).body.holders).toMatchObject([{ fence: kept.fence }]);
   });
 
-  test("kill -9 at any moment under load: nothing is granted twice, and nothing that was answered is lost", async (context) => {
-    const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32));
-    context.onTestFailed(() => console.log(`SEED=${seed}`));
-    const random = new Random(seed);
-    const ledger = new Ledger();
-    const load: readonly Loaded[] = [
-      ...["a", "b", "c"].map((name) => new CallerLoad(name, ledger, random)),
-      ...["d", "e"].map((name) => new SessionLoad(name, true, ledger, random)),
-      ...["f", "g"].map((name) => new SessionLoad(name, false, ledger, random)),
-    ];
-    using folder = temporaryFolder(runtime);
-    let epoch = 0;
-    for (let round = 0; round < rounds; round++) {
-      const { fenceMax } = ledger;
-      await using server = await startServer(runtime, { folder: folder.path });
-      for (const each of load) await each.resume(server);
-      using session = await openSocket(server.socketUrl);
-      const welcome = await session.hello();
-      if (round > 0) expectLater(runtime, welcome.epoch, epoch);
-      epoch = welcome.epoch;
-      const probe = ledger.granted(await session.acquire(`probe-${round}`));
-      expect(probe.fence).toBeGreaterThan(fenceMax);
+  test(
+    "kill -9 at any moment under load: nothing is granted twice, and nothing that was answered is lost",
+    LONG,
+    async (context) => {
+      const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 2 ** 32));
+      context.onTestFailed(() => console.log(`SEED=${seed}`));
+      const random = new Random(seed);
+      const ledger = new Ledger();
+      const load: readonly Loaded[] = [
+        ...["a", "b", "c"].map((name) => new CallerLoad(name, ledger, random)),
+        ...["d", "e"].map((name) => new SessionLoad(name, true, ledger, random)),
+        ...["f", "g"].map((name) => new SessionLoad(name, false, ledger, random)),
+      ];
+      using folder = temporaryFolder(runtime);
+      let epoch = 0;
+      for (let round = 0; round < rounds; round++) {
+        const { fenceMax } = ledger;
+        await using server = await startServer(runtime, { folder: folder.path });
+        for (const each of load) await each.resume(server);
+        using session = await openSocket(server.socketUrl);
+        const welcome = await session.hello();
+        if (round > 0) expectLater(runtime, welcome.epoch, epoch);
+        epoch = welcome.epoch;
+        const probe = ledger.granted(await session.acquire(`probe-${round}`));
+        expect(probe.fence).toBeGreaterThan(fenceMax);
 
-      const running = load.map((each) => each.run());
-      const { count } = ledger;
-      await Promise.race([...running, passed(random.between(LOAD_MIN_MS, LOAD_MAX_MS))]);
-      // A machine that stalls has the load it needs somewhat later.
-      while (ledger.count < count + GRANTS_MIN) await Promise.race([...running, passed(LOAD_MIN_MS)]);
-      const killed = server.kill();
-      for (const each of load) each.killed(performance.now());
-      probe.to = performance.now();
-      await killed;
-      await Promise.all(running);
-      ledger.check();
-    }
-    console.log(`${runtime.name}: ${ledger.count} grants over ${rounds} kills`);
-  });
+        const running = load.map((each) => each.run());
+        const { count } = ledger;
+        await Promise.race([...running, passed(random.between(LOAD_MIN_MS, LOAD_MAX_MS))]);
+        // A machine that stalls has the load it needs somewhat later.
+        while (ledger.count < count + GRANTS_MIN) await Promise.race([...running, passed(LOAD_MIN_MS)]);
+        const killed = server.kill();
+        for (const each of load) each.killed(performance.now());
+        probe.to = performance.now();
+        await killed;
+        await Promise.all(running);
+        ledger.check();
+      }
+      console.log(`${runtime.name}: ${ledger.count} grants over ${rounds} kills`);
+    },
+  );
 }
 
 /** Sessions that were lost with their server are over at its next start, or where others speak for it, within its lease. */

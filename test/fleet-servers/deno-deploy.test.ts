@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { Calm, goesOn } from "../conformance/calm.ts";
 import { Caller } from "../conformance/caller.ts";
 import { Child } from "../conformance/child.ts";
 import { deno, node } from "../conformance/runtimes.ts";
@@ -63,6 +64,9 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Deno on Deno Deploy, in a fleet
     await place?.[Symbol.asyncDispose]();
   });
 
+  const calm = new Calm(4);
+  calm.watch(() => [goesOn(other)]);
+
   /** Where it is reached from here, whatever it listens on. */
   const here = (url: string): string => url.replace("0.0.0.0", "127.0.0.1");
 
@@ -82,7 +86,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Deno on Deno Deploy, in a fleet
     expect(output.trimEnd()).toMatch(/^latchkey: [^\n]*0\.0\.0\.0, needs keys[^\n]*$/);
   });
 
-  test("on SIGINT it sends everybody away and leaves, so that others go on at once", async () => {
+  test("on SIGINT it sends everybody away and leaves, so that others go on at once", calm.options, async () => {
     const { server, session, waiting, queued } = await begin();
     expect(server.url).toContain("0.0.0.0");
     const call = new Caller(here(server.url), { auth: KEY }).acquire("key", { timeout: 60_000 });
@@ -98,7 +102,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Deno on Deno Deploy, in a fleet
     expect(performance.now() - toldAt).toBeLessThan(KILLED_AFTER_MS);
   });
 
-  test("on SIGINT it ends in time although Redis is silent", async () => {
+  test("on SIGINT it ends in time although Redis is silent", calm.options, async () => {
     const { server, session } = await begin();
     process.kill(place.server.pid, "SIGSTOP");
     onTestFinished(() => void process.kill(place.server.pid, "SIGCONT"));

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type FleetClient, fleet } from "../../src/embedded-fleet.ts";
+import { Calm } from "../conformance/calm.ts";
 import { Child } from "../conformance/child.ts";
 import { RUNTIMES } from "../conformance/runtimes.ts";
 import { hasRedisServer } from "../fleet/support/redis-server.ts";
@@ -12,7 +13,10 @@ const LEASE_MS = 1000;
 const END_MAX_MS = 2000;
 const PATIENT = { timeout: 10_000, interval: 20 };
 
-describe.skipIf(!hasRedisServer()).each(PLACES)("programs with a fleet in them and Redis %s", (kind) => {
+/** Whoever stands still for longer than its lease is another one after that. */
+const calm = new Calm(4);
+
+describe.skipIf(!hasRedisServer()).each(PLACES)("programs with a fleet in them and Redis %s", calm.options, (kind) => {
   let place: Place;
   let other: FleetClient;
 
@@ -24,6 +28,8 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("programs with a fleet in them a
     await other?.close();
     await place?.[Symbol.asyncDispose]();
   });
+
+  calm.watch(() => [() => other.status("nothing")]);
 
   async function start(runtime: (typeof RUNTIMES)[number]): Promise<Child> {
     const { redis } = place;

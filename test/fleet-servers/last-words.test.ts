@@ -3,6 +3,7 @@ import { WebSocket } from "ws";
 import { serve } from "../../runtimes/node.ts";
 import { fleetTimes } from "../../src/fleet/limits.ts";
 import type { RunningServer } from "../../src/options.ts";
+import { Calm, goesOn } from "../conformance/calm.ts";
 import { Caller } from "../conformance/caller.ts";
 import { openSession } from "../conformance/socket.ts";
 import { hasRedisServer } from "../fleet/support/redis-server.ts";
@@ -22,7 +23,11 @@ interface Heard {
 let keyLast = 0;
 const freshKey = (): string => `key-${++keyLast}`;
 
-describe.skipIf(!hasRedisServer())("three servers behind one wire, and one that is not", () => {
+/** The test's own process has one of the servers, and all clients. */
+const calm = new Calm(4);
+
+describe.skipIf(!hasRedisServer())("three servers behind one wire, and one that is not", calm.options, () => {
+  calm.watch();
   let redis: Redis;
   let middleman: Middleman;
   let trio: Trio;
@@ -60,6 +65,7 @@ describe.skipIf(!hasRedisServer())("three servers behind one wire, and one that 
   }
 
   test("cut off from Redis they tell their sessions and close them, before the others grant", async () => {
+    for (const name of NAMES) calm.also(goesOn(trio.get(name)));
     const stages = await Promise.all(NAMES.map(stage));
     middleman.cut();
     onTestFinished(() => middleman.heal());

@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AttemptLostError, connect } from "../../src/client/idempotency.ts";
+import { Calm, later } from "../conformance/calm.ts";
+import { Caller } from "../conformance/caller.ts";
 import { Network, networkImpossible } from "../conformance/network.ts";
 import { startPuppet } from "../conformance/puppets.ts";
 import { temporaryFolder } from "../conformance/server.ts";
-import { Log } from "./support/crowds.ts";
+import { isHere, Log } from "./support/crowds.ts";
 import { Redis } from "./support/redis.ts";
 import { hasRedisServer } from "../fleet/support/redis-server.ts";
 import { type Name, NAMES, Trio } from "./support/trio.ts";
@@ -27,10 +29,14 @@ interface Stage {
   readonly within?: (name: Name) => readonly string[];
 }
 
+/** Who stands still for as long as a lease, or a deadline, is given up like whoever is lost on purpose. */
+const calm = new Calm(3);
+calm.watch();
+
 const impossible = networkImpossible();
 if (impossible !== undefined) console.log(impossible);
 
-describe.skipIf(!hasRedisServer())("300 sessions on three servers want one key", () => {
+describe.skipIf(!hasRedisServer())("300 sessions on three servers want one key", calm.options, () => {
   test("kill -9 of a server: its claims end within its lease, and the others go on in order", async () => {
     await using redis = await Redis.start();
     await using trio = await Trio.start({ redis: redis.url, leaseMs: LEASE_MS });
@@ -66,7 +72,7 @@ describe.skipIf(!hasRedisServer())("300 sessions on three servers want one key",
   );
 });
 
-describe.skipIf(!hasRedisServer())("work that runs in a session on a server that is lost", () => {
+describe.skipIf(!hasRedisServer())("work that runs in a session on a server that is lost", calm.options, () => {
   test.each([
     ["killed", "bun", "SIGKILL"],
     ["frozen past its lease", "deno", "SIGSTOP"],
@@ -77,6 +83,7 @@ describe.skipIf(!hasRedisServer())("work that runs in a session on a server that
       await using trio = await Trio.start({ redis: redis.url, leaseMs: LEASE_MS });
       await using client = connect(trio.get(lost).url);
       await using other = connect(trio.get("node").url);
+      calm.also(() => new Caller(trio.get("node").url).status(KEY));
       const running = Promise.withResolvers<void>();
       let stoppedAt = Number.POSITIVE_INFINITY;
       const first = client.idempotent(KEY, { lease: 60_000 }, async ({ signal: stop }) => {
@@ -87,7 +94,9 @@ describe.skipIf(!hasRedisServer())("work that runs in a session on a server that
       });
       const outcome = first.catch((error: unknown) => error);
       await running.promise;
-      const next = other.idempotent(KEY, { timeout: 60_000 }, ({ number }) => ({ number, at: performance.now() }));
+      const next = later(
+        other.idempotent(KEY, { timeout: 60_000 }, ({ number }) => ({ number, at: performance.now() })),
+      );
 
       const lostAt = performance.now();
       trio.get(lost).process.signal(signal);
@@ -111,6 +120,8 @@ async function play(lost: Name, { trio, lose, return: comeBack, within }: Stage)
   );
   const staying = NAMES.find((name) => name !== lost)!;
   await using first = await startPuppet(trio.get(staying).socketUrl, {}, place(staying).within);
+  for (const crowd of crowds) calm.also(isHere(crowd));
+  calm.also(() => first.socket.status("nothing"));
   const held = await first.socket.acquire(KEY);
   // In two halves, so that many of each crowd are in line behind whoever is lost with the key.
   for (const half of [0, 1]) {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { FLEET_DEFAULTS } from "../../src/fleet/script.ts";
+import { Calm } from "../conformance/calm.ts";
 import { Caller } from "../conformance/caller.ts";
 import { openSession, openSocket, type TestSocket } from "../conformance/socket.ts";
 import { startUpstash, type UpstashStandIn } from "../stand-ins/upstash.ts";
@@ -16,7 +17,10 @@ const env = { LOCK_RETRY_INTERVAL: `${RETRY_MS}ms` };
 let keyLast = 0;
 const freshKey = (): string => `key-${++keyLast}`;
 
-describe.skipIf(!hasRedisServer())("three servers", () => {
+/** Leases are short, since they are to end: whoever stands still for as long is given up like those who are killed. */
+const calm = new Calm(4);
+
+describe.skipIf(!hasRedisServer())("three servers", calm.options, () => {
   let redis: Redis;
   let trio: Trio;
   let lost: Name | undefined;
@@ -35,6 +39,11 @@ describe.skipIf(!hasRedisServer())("three servers", () => {
   });
 
   const caller = (name: Name): Caller => new Caller(trio.get(name).url);
+  calm.watch(() =>
+    NAMES.map((name) => async () => {
+      if (name !== lost) await caller(name).status("nothing");
+    }),
+  );
   const kill = async (name: Name): Promise<void> => {
     lost = name;
     await trio.get(name).kill();
@@ -158,7 +167,7 @@ describe.skipIf(!hasRedisServer())("three servers", () => {
   });
 });
 
-describe.skipIf(!hasRedisServer())("three servers that are told nothing any more", () => {
+describe.skipIf(!hasRedisServer())("three servers that are told nothing any more", calm.options, () => {
   let redis: Redis;
   let upstash: UpstashStandIn;
   let trio: Trio;
@@ -173,6 +182,8 @@ describe.skipIf(!hasRedisServer())("three servers that are told nothing any more
     await upstash?.close();
     await redis?.[Symbol.asyncDispose]();
   });
+
+  calm.watch(() => NAMES.map((name) => () => new Caller(trio.get(name).url).status("nothing")));
 
   test("find out by asking: nothing that was published to nobody is lost, and later they are told again", async () => {
     const sockets = await Promise.all(

@@ -104,7 +104,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("a Redis that is full, %s", (kin
     await place?.[Symbol.asyncDispose]();
   });
 
-  const calm = new Calm();
+  const calm = new Calm(4);
   calm.watch(() => [() => admin.sendCommand(["PING"])]);
 
   const post = (path: string, body: object): Promise<Response> =>

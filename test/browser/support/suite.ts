@@ -1,12 +1,15 @@
 /** Tests that need a browser: one process for all tests of a file. Where it is missing one line says so, and they are skipped. */
 
 import { afterAll, beforeAll, describe } from "vitest";
+import { Calm, type Probe } from "../../conformance/calm.ts";
 import { Browser, isInstalled, type Kind } from "./browser.ts";
 
 const START_MS = 90_000;
 
+type Tests = (browser: () => Browser) => void;
+
 /** `tests` gets what gives the browser, once the tests run. */
-export function inBrowser(kind: Kind, tests: (browser: () => Browser) => void): void {
+export function inBrowser(kind: Kind, tests: Tests): void {
   describe.skipIf(isMissing(kind))(`in ${kind.name}`, () => {
     let browser: Browser | undefined;
     beforeAll(async () => {
@@ -20,6 +23,21 @@ export function inBrowser(kind: Kind, tests: (browser: () => Browser) => void): 
       return browser;
     });
   });
+}
+
+/** For tests of times, which say nothing while the browser stands still. */
+export function inBrowserCalmly(kind: Kind, tests: Tests): void {
+  const calm = new Calm(4);
+  inBrowser(kind, (browser) => {
+    describe("undisturbed", calm.options, () => {
+      calm.watch(() => [goesOn(browser)]);
+      tests(browser);
+    });
+  });
+}
+
+export function goesOn(browser: () => Browser): Probe {
+  return () => browser().driven.version();
 }
 
 function isMissing(kind: Kind): boolean {

@@ -1,4 +1,5 @@
 import { afterAll, describe } from "vitest";
+import { Calm } from "../../conformance/calm.ts";
 import { crash } from "../../conformance/crash.ts";
 import { node } from "../../conformance/runtimes.ts";
 import { Redis } from "../support/redis.ts";
@@ -6,12 +7,15 @@ import { hasRedisServer } from "../../fleet/support/redis-server.ts";
 import { inFleet } from "../support/runtime.ts";
 
 const LEASE_MS = 1500;
-/** Each waits for a lease. */
 const ROUNDS = 4;
 
 const redis = hasRedisServer() ? await Redis.start() : undefined;
 
-describe.skipIf(redis === undefined)("a server of a fleet, and no other that speaks for it", () => {
+/** The lease is short, since each waits for it. */
+const calm = new Calm(3);
+
+describe.skipIf(redis === undefined)("a server of a fleet, and no other that speaks for it", calm.options, () => {
+  calm.watch();
   afterAll(() => redis?.[Symbol.asyncDispose]());
   crash(inFleet(node, redis?.url ?? "", LEASE_MS), ROUNDS);
 });

@@ -5,7 +5,7 @@
  *     queued <member> <position>   held <member> <fence>   freed <member> <fence>   lost <member> <fence>   failed <member> <why>
  *
  * Commands on the standard input: `queue <from> <to>` for the members of these numbers, and `stay <n>`: the nth who has the key
- * keeps it until it is lost.
+ * keeps it until it is lost. `here <n>` is answered by the same.
  */
 
 import { appendFileSync } from "node:fs";
@@ -29,6 +29,7 @@ console.log("ready");
 createInterface({ input: process.stdin }).on("line", (line) => {
   const [command, first, second] = line.split(" ");
   if (command === "stay") staysAt = Number(first);
+  else if (command === "here") console.log(line);
   else for (const { member, client } of members.slice(Number(first), Number(second))) queue(member, client);
 });
 

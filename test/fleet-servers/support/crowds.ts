@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
+import type { Probe } from "../../conformance/calm.ts";
 import { Child } from "../../conformance/child.ts";
 
 const PROGRAM = fileURLToPath(new URL("./crowd.ts", import.meta.url));
@@ -21,6 +22,16 @@ export interface CrowdOptions {
   readonly count: number;
   readonly key: string;
   readonly within?: readonly string[];
+}
+
+/** A crowd that goes on. */
+export function isHere(crowd: Child): Probe {
+  let count = 0;
+  return async () => {
+    count += 1;
+    crowd.writeLine(`here ${count}`);
+    await crowd.printed(new RegExp(`^here ${count}$`));
+  };
 }
 
 export class Log {

@@ -1,8 +1,12 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
+import { Calm } from "../../conformance/calm.ts";
 import { World } from "./world.ts";
 
 describe("an object that slept", () => {
+  const calm = new Calm();
+  calm.watch();
+
   test("carries on: the next release grants the right waiter, and fences rise", async () => {
     const world = new World();
     const one = await world.open();
@@ -46,7 +50,7 @@ describe("an object that slept", () => {
     expect((await world.call("a")).body).toMatchObject({ holders: [{ fence: held.fence }] });
   });
 
-  test("ends a client that does not answer, at its deadline and with its locks", async () => {
+  test("ends a client that does not answer, at its deadline and with its locks", calm.options, async () => {
     const world = new World();
     const silent = await world.open({}, { silent: true });
     const alive = await world.open();
