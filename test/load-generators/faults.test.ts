@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { expect, test } from "vitest";
+import { latchkeyRaw } from "../../bench/drivers/latchkey-raw.ts";
 import { costsOf } from "../../bench/harness/costs.ts";
 import { failuresOf } from "../../bench/harness/judge.ts";
 import { LoaderPool } from "../../bench/harness/loader-pool.ts";
@@ -116,4 +117,23 @@ test("a server that does not start fails its own row, and leaves the others thei
   expect(await party.slice(100)).toBeUndefined();
   await party.finish();
   expect(party.row()).toEqual({ invalid: "it ended with 1" });
+});
+
+test("a release is over when the server has acknowledged it, and not before", async () => {
+  const server = await lockServer("keeps acknowledgements back");
+  const opened = await latchkeyRaw.open({ url: server.url, row: "row", keys: [] });
+  const client = await opened.connect(0, () => undefined);
+  try {
+    const held = await client.acquire("k", {});
+    let isOver = false;
+    const release = held.release().then(() => (isOver = true));
+    // The server has heard of the release by the time that it answers what was asked after it.
+    await client.acquire("another", {});
+    expect(isOver).toBe(false);
+    server.acknowledge();
+    await release;
+  } finally {
+    await client.close();
+    await server.stop();
+  }
 });

@@ -19,7 +19,9 @@ export type Fault =
   | "hangs up at hello"
   | "takes a lock away"
   | "answers an error"
-  | "counts sessions that have gone";
+  | "counts sessions that have gone"
+  /** Until `acknowledge` is called. */
+  | "keeps acknowledgements back";
 
 /** What shows most of them. */
 export const HOT: Scenario = {
@@ -51,6 +53,8 @@ const GRANTS_BEFORE = 4;
 export interface LockServer extends BenchServer {
   /** Ends one of the connections. */
   closeOne(): void;
+  /** Answers the releases so far. */
+  acknowledge(): void;
 }
 
 export async function lockServer(fault: Fault): Promise<LockServer> {
@@ -68,6 +72,7 @@ export async function lockServer(fault: Fault): Promise<LockServer> {
   return {
     url: `ws://127.0.0.1:${port}`,
     pid: undefined,
+    acknowledge: () => locks.acknowledge(),
     closeOne: () => [...sockets.clients][0]?.close(1011),
     stop: async () => {
       for (const socket of sockets.clients) socket.terminate();
@@ -79,6 +84,7 @@ export async function lockServer(fault: Fault): Promise<LockServer> {
 class Locks {
   readonly #fault: Fault;
   readonly #keys = new Map<string, Key>();
+  readonly #unanswered: (() => void)[] = [];
   #sessions = 0;
   #grants = 0;
   #tickets = 0;
@@ -94,6 +100,10 @@ class Locks {
   heard(socket: WebSocket, text: string): void {
     for (const frame of [JSON.parse(text) as Frame | Frame[]].flat()) this.#serve(socket, frame);
     for (const key of this.#keys.values()) key.grantOn();
+  }
+
+  acknowledge(): void {
+    for (const answer of this.#unanswered.splice(0)) answer();
   }
 
   closed(socket: WebSocket): void {
@@ -121,7 +131,9 @@ class Locks {
     else if (t === "hello") tell(socket, { t: "welcome" });
     else if (t === "release") {
       this.#keyOf(key).release(socket);
-      tell(socket, { t: "released", id });
+      const answer = (): void => tell(socket, { t: "released", id });
+      if (this.#fault === "keeps acknowledgements back") this.#unanswered.push(answer);
+      else answer();
     } else if (!this.#keyOf(key).ask({ socket, id })) {
       tell(socket, { t: "queued", id, ticket: ++this.#tickets, position: 1 });
     }

@@ -109,6 +109,8 @@ function happen(call: Done, file: DiskFile, flushes: Map<string, number>): void 
       return file.write(call.at, call.bytes);
     case "length":
       return file.truncate(call.length);
+    case "removed":
+      return file.remove();
     case "flush begun":
       return void flushes.set(call.thread, file.step);
     case "flushed":
@@ -155,7 +157,7 @@ function judge(query: Query, sync: "normal" | "full", told: number): string | un
     .join();
   if (integrity !== "ok") return `the file is damaged: ${integrity.slice(0, 100)}`;
   const tickets = query("SELECT ticket FROM claim ORDER BY ticket").map(({ ticket }) => Number(ticket));
-  const live = query(`SELECT key FROM record WHERE key LIKE '"live %'`).length;
+  const live = query(`SELECT key FROM record WHERE key LIKE '"% live"'`).length;
   if (live * 2 !== tickets.length) return `a commit is torn: ${live} records and ${tickets.length} claims`;
   if (tickets.some((ticket, index) => ticket !== index + 2)) return `a commit is missing among ${tickets.join()}`;
   if (sync === "full" && live < told) return `${told} commits were told, ${live} are there`;

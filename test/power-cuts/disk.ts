@@ -42,6 +42,12 @@ export class DiskFile {
     this.#grow(length);
   }
 
+  /** All of it or nothing; it is not made again. */
+  remove(): void {
+    this.#step += 1;
+    this.#grow(0);
+  }
+
   get length(): number {
     return this.#lengths.at(-1)?.value ?? 0;
   }

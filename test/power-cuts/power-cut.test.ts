@@ -6,7 +6,10 @@ import { impossible } from "./trace.ts";
 /** `SEED=7 npx vitest run test/power-cuts` replays one, as far as threads can be replayed. */
 const SEED = Number(process.env["SEED"] ?? 1);
 /** So many writes for each cut: 1 takes some minutes. */
-const EVERY = Number(process.env["EVERY"] ?? 12);
+const EVERY = Number(process.env["EVERY"] ?? 16);
+/** A planted bug is given so many. */
+const RUNS = 3;
+const TIMEOUT_MS = 120_000;
 const BUGS: readonly Bug[] = [
   {
     name: "the log is not flushed before it is carried over",
@@ -53,22 +56,30 @@ describe.skipIf(reason !== undefined)("a power cut", () => {
     ["node", "full"],
     ["bun", "normal"],
     ["deno", "normal"],
-  ] as const)("at any moment of a sweep leaves a whole database: %s, sync %s", async ([runtime, sync]) => {
-    const folder = temporaryFolder(onTestFinished);
-    const calls = await trace({ folder, runtime, sync, seed: SEED });
-    const { wrong, count } = cutPower(calls, { folder, sync, seed: SEED, every: EVERY });
-    expect({ wrong, seed: SEED }).toEqual({ wrong: undefined, seed: SEED });
-    expect(count).toBeGreaterThan(100);
-    // A commit with sync full is one that waits for the disk.
-    if (sync === "normal") expect(waitedFor(calls)).toEqual([]);
-    else expect(waitedFor(calls)).not.toContain("served.db");
-  });
+  ] as const)(
+    "at any moment of a sweep leaves a whole database: %s, sync %s",
+    { timeout: TIMEOUT_MS },
+    async ([runtime, sync]) => {
+      const folder = temporaryFolder(onTestFinished);
+      const calls = await trace({ folder, runtime, sync, seed: SEED });
+      const { wrong, count } = cutPower(calls, { folder, sync, seed: SEED, every: EVERY });
+      expect({ wrong, seed: SEED }).toEqual({ wrong: undefined, seed: SEED });
+      expect(count).toBeGreaterThan(100);
+      // A commit with sync full is one that waits for the disk.
+      if (sync === "normal") expect(waitedFor(calls)).toEqual([]);
+      else expect(waitedFor(calls)).not.toContain("served.db");
+    },
+  );
 
-  test.for(BUGS)("shows it when $name", async (bug) => {
-    const folder = temporaryFolder(onTestFinished);
-    const calls = await trace({ folder, runtime: "node", sync: "normal", seed: SEED, bug });
-    const { wrong } = cutPower(calls, { folder, sync: "normal", seed: SEED, every: 3 });
-    expect(wrong).toBeDefined();
+  test.for(BUGS)("shows it when $name", { timeout: TIMEOUT_MS }, async (bug) => {
+    const found: (string | undefined)[] = [];
+    // Threads are not to be replayed: in one run a bug may have had no occasion.
+    for (let seed = SEED; found.at(-1) === undefined && seed < SEED + RUNS; seed++) {
+      const folder = temporaryFolder(onTestFinished);
+      const calls = await trace({ folder, runtime: "node", sync: "normal", seed, bug });
+      found.push(cutPower(calls, { folder, sync: "normal", seed, every: 3 }).wrong);
+    }
+    expect(found.at(-1)).toBeDefined();
   });
 });
 

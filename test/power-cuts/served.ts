@@ -16,7 +16,7 @@ interface Opened {
 
 /** All of these expire, but for every tenth. */
 const RECORDS = 1500;
-const COMMITS = 90;
+const COMMITS = 100;
 const RESULT = new Uint8Array(400);
 
 const [sources = "", path = "", sync = "", seed = "1"] = process.argv.slice(2);
@@ -43,9 +43,10 @@ let underWay: Promise<void> | undefined;
 let count = 0;
 for (let next = later; next <= later || count < COMMITS || underWay !== undefined;) {
   if (next <= later) next = store.sweep(later, 10);
-  if (underWay === undefined && count < COMMITS && random.chance(0.4)) {
+  if (underWay === undefined && count < COMMITS && random.chance(0.6)) {
     const number = ++count;
-    const live = done(`live ${number}`, later + 1_000_000, RESULT);
+    // Anywhere among the others: on a page that the log does not have yet.
+    const live = done(`${Math.imul(-number, 0x9e3779b1) >>> 0} live`, later + 1_000_000, RESULT);
     const { changes } = batch(
       { kind: "claim", claim: holding(2 * number) },
       { kind: "claim", claim: holding(2 * number + 1) },

@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 export type Done =
   | { readonly kind: "write"; readonly file: string; readonly at: number; readonly bytes: Buffer }
   | { readonly kind: "length"; readonly file: string; readonly length: number }
+  | { readonly kind: "removed"; readonly file: string }
   | { readonly kind: "flush begun" | "flushed"; readonly file: string; readonly thread: string }
   | { readonly kind: "said"; readonly line: string; readonly thread: string };
 
@@ -56,9 +57,8 @@ function written(call: string, thread: string): Done | undefined {
   if (said !== null) return { kind: "said", line: text(said[1]).trim(), thread };
   const cut = /^ftruncate\(\d+<([^>]*)>, (\d+)/.exec(call);
   if (cut !== null) return { kind: "length", file: text(cut[1]), length: Number(cut[2]) };
-  // A log that is removed is as good as one that is empty.
   const removed = /^unlink(?:at)?\((?:[^"]*, )?"([^"]*)"/.exec(call);
-  if (removed !== null) return { kind: "length", file: text(removed[1]), length: 0 };
+  if (removed !== null) return { kind: "removed", file: text(removed[1]) };
   return undefined;
 }
 
