@@ -3,6 +3,7 @@
  * that can be cut.
  */
 
+import { credential } from "./credential.ts";
 import type { Ask, Cut, Driver, Held } from "./driver.ts";
 import { nothing } from "./driver.ts";
 import { monotonicNs } from "../load/gate.ts";
@@ -23,6 +24,8 @@ interface Frame {
   readonly ticket: number;
   readonly fence: number;
   readonly reason: string;
+  readonly code?: string;
+  readonly detail?: string;
 }
 
 export const latchkeyRaw: Driver = {
@@ -55,7 +58,7 @@ class RawSession {
   hello(): Promise<void> {
     return new Promise((resolve) => {
       this.#welcomed = resolve;
-      this.#socket.send('{"t":"hello","v":1}');
+      this.#socket.send(JSON.stringify({ t: "hello", v: 1, auth: credential() }));
     });
   }
 
@@ -108,7 +111,9 @@ class RawSession {
         if (frame.reason === "expired") return;
         return this.#broken(new Error(`a lock was lost: ${frame.reason}`));
       default:
-        this.#broken(new Error(`the server answered ${frame.t}`));
+        this.#broken(
+          new Error(`the server answered ${[frame.t, frame.code, frame.detail].filter(Boolean).join(", ")}`),
+        );
     }
   }
 

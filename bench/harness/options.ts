@@ -33,7 +33,8 @@ export const USAGE = `npm run bench -- [options]
   --arrivals kind      poisson (default) or fixed
   --soak               a mixed load on all three runtimes, with memory and the drift of timers, for
   --duration 1h        as long as this: 90s, 10m, 8h
-  --url wss://…        measure a server that runs somewhere, in the place of our own
+  --url wss://…        measure a server that runs somewhere, in the place of our own; its API key, if it asks for one, is taken from
+                       BENCH_CREDENTIAL in the environment
   --compare old new    two files of bench/out, row by row`;
 
 const SLICE_MS_MAX = 300;
