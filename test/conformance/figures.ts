@@ -8,7 +8,6 @@ import type { Runtime } from "./runtimes.ts";
 
 const ROUNDS = 5;
 const MORE_ROUNDS = 10;
-const TRIES = 5;
 
 /** Prints what was measured and gives its median. */
 export function figure(runtime: Runtime, name: string, timesMs: readonly number[]): number {
@@ -31,20 +30,6 @@ export async function usuallyWithin(
     timesMs.push(await round());
   }
   expect(figure(runtime, name, timesMs)).toBeLessThan(maxMs);
-}
-
-/** For what takes long by itself: rounds are taken until one was within that, and the first is if nothing stalls it. */
-export async function onceWithin(
-  runtime: Runtime,
-  name: string,
-  maxMs: number,
-  round: () => Promise<number>,
-): Promise<void> {
-  const timesMs: number[] = [];
-  do timesMs.push(await round());
-  while (timesMs.at(-1)! >= maxMs && timesMs.length < TRIES);
-  figure(runtime, name, timesMs);
-  expect(Math.min(...timesMs)).toBeLessThan(maxMs);
 }
 
 function medianOf(timesMs: readonly number[]): number {

@@ -87,6 +87,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("Deno on Deno Deploy, in a fleet
   });
 
   test("on SIGINT it sends everybody away and leaves, so that others go on at once", calm.options, async () => {
+    calm.also(() => new Caller(other.url, { auth: KEY }).status("nothing"));
     const { server, session, waiting, queued } = await begin();
     expect(server.url).toContain("0.0.0.0");
     const call = new Caller(here(server.url), { auth: KEY }).acquire("key", { timeout: 60_000 });

@@ -27,11 +27,11 @@ const freshKey = (): string => `key-${++keyLast}`;
 const calm = new Calm(4);
 
 describe.skipIf(!hasRedisServer())("three servers behind one wire, and one that is not", calm.options, () => {
-  calm.watch();
   let redis: Redis;
   let middleman: Middleman;
   let trio: Trio;
   let other: RunningServer;
+  calm.watch(() => [() => redis.ask("PING")]);
 
   beforeAll(async () => {
     redis = await Redis.start();

@@ -37,7 +37,7 @@ describe.skipIf(!hasRedisServer())("three servers", calm.options, () => {
     await redis?.[Symbol.asyncDispose]();
   });
 
-  calm.watch(() => NAMES.map((name) => goesOn(trio.get(name))));
+  calm.watch(() => [() => redis.ask("PING"), ...NAMES.map((name) => goesOn(trio.get(name)))]);
 
   const caller = (name: Name): Caller => new Caller(trio.get(name).url);
   const next = (name: Name): Name => NAMES[(NAMES.indexOf(name) + 1) % NAMES.length]!;

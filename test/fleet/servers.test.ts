@@ -1,5 +1,5 @@
 import { createClient } from "redis";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { serve } from "../../runtimes/node.ts";
 import { httpClient } from "../../src/client/http.ts";
 import { type IdempotentClient, connect } from "../../src/client/idempotency.ts";
@@ -190,11 +190,17 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
 
   /** Until the test is over, at most. */
   const stopRedis = (): void => {
+    unwatchRedis();
     process.kill(place.server.pid, "SIGSTOP");
     onTestFinished(() => void process.kill(place.server.pid, "SIGCONT"));
   };
   const calm = new Calm();
+  /** Redis too, until it is stopped. */
+  let unwatchRedis: () => void = () => undefined;
   calm.watch();
+  beforeEach(() => {
+    unwatchRedis = calm.also(() => redis("PING"));
+  });
 
   test("Redis that comes back in time has cost nobody anything but a wait", calm.options, async () => {
     const key = freshKey();

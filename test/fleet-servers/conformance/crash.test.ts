@@ -15,7 +15,7 @@ const redis = hasRedisServer() ? await Redis.start() : undefined;
 const calm = new Calm(3);
 
 describe.skipIf(redis === undefined)("a server of a fleet, and no other that speaks for it", calm.options, () => {
-  calm.watch();
+  calm.watch(() => [async () => redis?.ask("PING")]);
   afterAll(() => redis?.[Symbol.asyncDispose]());
   crash(inFleet(node, redis?.url ?? "", LEASE_MS), ROUNDS);
 });
