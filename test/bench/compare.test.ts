@@ -4,6 +4,7 @@ import { spread } from "../../bench/figures.ts";
 import type { Results, Row } from "../../bench/harness/results.ts";
 import type { Fairness, Figures } from "../../bench/load/job.ts";
 import { compare, readResults } from "../../bench/report/compare.ts";
+import { NO_FAIRNESS, NO_FIGURES } from "./blank.ts";
 
 function results(rows: readonly Row[], rest: Partial<Results> = {}): Results {
   const machine = {
@@ -20,31 +21,17 @@ function results(rows: readonly Row[], rest: Partial<Results> = {}): Results {
 }
 
 const FAIR: Fairness = {
+  ...NO_FAIRNESS,
   grants: [1, 1],
   jain: 1,
-  relativeDeviation: 0,
   maxByMin: 1,
-  starved: 0,
-  selfShare: 0,
   returnsAfter: 2,
   distinct: 2,
   orderInversions: 0,
   arrivalInversions: 0,
 };
 
-const FIGURES: Figures = {
-  handOff: null,
-  cutHandOff: null,
-  wait: null,
-  fairness: null,
-  violations: 0,
-  grants: 2,
-  bytesPerCycle: null,
-  timeline: [],
-  storm: null,
-  reconnect: null,
-  sendLateness: null,
-};
+const FIGURES: Figures = { ...NO_FIGURES, grants: 2 };
 
 function row(subject: string, rest: Partial<Row>): Row {
   return { scenario: "hot", subject, floor: "relay", figures: FIGURES, ...rest };

@@ -2,32 +2,10 @@ import { describe, expect, test } from "vitest";
 import { failuresOf, isLoadBound, notesOn } from "../../bench/harness/judge.ts";
 import type { Row, Verdict } from "../../bench/harness/results.ts";
 import type { Fairness, Figures } from "../../bench/load/job.ts";
+import { NO_FAIRNESS, NO_FIGURES } from "./blank.ts";
 
-const figures: Figures = {
-  handOff: null,
-  cutHandOff: null,
-  wait: null,
-  fairness: null,
-  violations: 0,
-  grants: 1,
-  bytesPerCycle: null,
-  timeline: [],
-  storm: null,
-  reconnect: null,
-  sendLateness: null,
-};
-const fairness: Fairness = {
-  grants: [],
-  jain: null,
-  relativeDeviation: 0,
-  maxByMin: null,
-  starved: 0,
-  selfShare: 0,
-  returnsAfter: null,
-  distinct: null,
-  orderInversions: 0,
-  arrivalInversions: 0,
-};
+const figures: Figures = { ...NO_FIGURES, grants: 1 };
+const fairness: Fairness = { ...NO_FAIRNESS, orderInversions: 0, arrivalInversions: 0 };
 const good: Row = { scenario: "hot", subject: "bun ws-raw", floor: undefined, figures };
 
 function row(rest: Partial<Row>): Row {

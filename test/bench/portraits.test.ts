@@ -1,32 +1,11 @@
 import { expect, test } from "vitest";
 import type { Row } from "../../bench/harness/results.ts";
-import type { Fairness, Figures, Hold } from "../../bench/load/job.ts";
+import type { Figures, Hold } from "../../bench/load/job.ts";
 import { grants, timeline } from "../../bench/report/portraits.ts";
+import { NO_FAIRNESS, NO_FIGURES } from "./blank.ts";
 
 function row(counts: readonly number[], holds: readonly Hold[] = []): Row {
-  const fairness: Fairness = {
-    grants: counts,
-    jain: null,
-    relativeDeviation: 0,
-    maxByMin: null,
-    starved: 0,
-    selfShare: 0,
-    returnsAfter: null,
-    distinct: null,
-    orderInversions: null,
-    arrivalInversions: null,
-  };
-  const nothing = { handOff: null, cutHandOff: null, wait: null, bytesPerCycle: null };
-  const figures: Figures = {
-    ...nothing,
-    fairness,
-    violations: 0,
-    grants: 1,
-    timeline: holds,
-    storm: null,
-    reconnect: null,
-    sendLateness: null,
-  };
+  const figures: Figures = { ...NO_FIGURES, fairness: { ...NO_FAIRNESS, grants: counts }, grants: 1, timeline: holds };
   return { scenario: "any", subject: "bun ws-raw", floor: undefined, figures };
 }
 

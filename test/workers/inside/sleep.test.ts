@@ -154,6 +154,7 @@ describe("an object that was started anew", () => {
     await world.call("a/release", { token: held["token"] });
     const { body } = await again;
     expect(body).toMatchObject({ status: "acquired", reentrant: false });
+    // Longer than a grant without a confirmation would last: nothing happens that could be waited for.
     await new Promise((resolve) => setTimeout(resolve, 5500));
     expect((await world.call("a")).body).toMatchObject({ holders: [{ fence: body["fence"] }], waiting: 0 });
   });
@@ -181,6 +182,7 @@ describe("an alarm", () => {
     const world = new World();
     const { body } = await world.call("a/acquire", { ttl: 200 });
     await world.inside((ctx) => ctx.storage.deleteAlarm());
+    // Until the lease is over by the clock of workerd, which is the real one, while the alarm that would tell of it is gone.
     await new Promise((resolve) => setTimeout(resolve, 300));
     const extended = await world.call("a/extend", { token: body["token"], ttl: 5000 });
     expect(extended).toMatchObject({ status: 410, body: { reason: "expired" } });

@@ -122,6 +122,7 @@ export class Session {
       if (at !== -1) return this.frames.splice(at, 1)[0] ?? "";
       await new Promise<void>((resolve) => {
         this.#onFrame = resolve;
+        // Looked at again, so that one that never comes is told of.
         setTimeout(resolve, 100);
       });
     }
