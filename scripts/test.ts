@@ -30,7 +30,7 @@ type Phase = "build" | "work" | "wait";
 /** One after the other; steps at once in each. */
 const PHASES: Readonly<Record<Phase, number>> = { build: 1, work: 2, wait: 2 };
 const NODE_MAJOR_MIN = 24;
-const STEP_TIME_MAX_MS = 600_000;
+const STEP_TIME_MAX_MS = 420_000;
 /** Of what failed so much is named at the end: all that matters is near it. */
 const FAILED_LINES_MAX = 20;
 const FAILED_LINE_CHARS_MAX = 400;

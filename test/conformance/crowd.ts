@@ -7,8 +7,8 @@ import { type Server, startServer } from "./server.ts";
 import { openSession } from "./socket.ts";
 import { freshKey, type Subject } from "./subject.ts";
 
-/** Far above what it takes, on a busy machine too: a queue that grows slower with its length would take minutes. */
-const QUEUE_MAX_MS = 30_000;
+/** Far above what it takes: a queue that grows slower with its length would take minutes. */
+const QUEUE_MAX_MS = 6000;
 const DEADLINE_MS = 15_000;
 
 export function crowd({ runtime }: Subject): void {
