@@ -140,8 +140,7 @@ describe.each([
     let calls = 1;
     let next = store.sweep(5000, 3);
     for (; next <= 5000; next = store.sweep(5000, 3)) calls += 1;
-    // In one turn of the event loop no disk can show that it is quick: a file waits for 40 calls, and is carried over in one more.
-    expect(calls).toBeLessThan(20 + 41);
+    expect(calls).toBeLessThan(20);
     expect(next).toBeGreaterThanOrEqual(60_000);
     for (const space of ["a", "b"]) {
       const found = Array.from({ length: 10 }, (_, i) => i).filter((i) => store.find(space, `k${i}`) !== undefined);
@@ -271,7 +270,7 @@ test("what sweeps delete goes into the file a little at a time, and does not gat
 
   expect(calls).toBeGreaterThanOrEqual(4000 / 64);
   // All together are more than 10 MiB.
-  expect(statSync(`${path}-wal`).size).toBeLessThan(2 * MIB);
+  expect(statSync(`${path}-wal`).size).toBeLessThan(1.25 * MIB);
 });
 
 describe("records in memory", () => {
