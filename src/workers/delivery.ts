@@ -6,6 +6,7 @@
  */
 
 import { waitUntil } from "cloudflare:workers";
+import { CONFIRM_MS } from "./objects.ts";
 
 /** For the reset to arrive; mostly it is known after 1 to 9 ms, measured. What a grant after a wait costs more. */
 const LISTEN_MS = 20;
@@ -16,6 +17,12 @@ const LISTEN_MS = 20;
  */
 const AHEAD = 4;
 
+/** An answer that has not left by then would tell of a lock that the object may have taken back before it hears of it. */
+const LEAVE_MS = CONFIRM_MS / 2;
+
+/** Between tries to confirm, ms: an object that has too much to do for a moment must not take back what was delivered. */
+const RETRIES_MS = [100, 300, 900];
+
 export function deliver(
   status: number,
   headers: Headers,
@@ -23,7 +30,7 @@ export function deliver(
   tell: (isDelivered: boolean) => Promise<void>,
 ): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  waitUntil(write(writable.getWriter(), body).then(tell));
+  waitUntil(write(writable.getWriter(), body).then((isDelivered) => insist(() => tell(isDelivered))));
   return new Response(readable, { status, headers });
 }
 
@@ -33,10 +40,16 @@ async function write(writer: WritableStreamDefaultWriter<Uint8Array>, body: stri
     () => false,
     () => true,
   );
+  const leaveBy = Date.now() + LEAVE_MS;
   try {
     await put(writer, " ");
-    if (await Promise.race([broken, listened()])) return false;
+    if (await Promise.race([broken, pause(LISTEN_MS).then(() => false)])) return false;
     await put(writer, body);
+    if (Date.now() > leaveBy) {
+      // The caller sees a broken connection: what it has read so far is no whole answer.
+      await writer.abort(new Error("the answer was not taken in time"));
+      return false;
+    }
     await writer.close();
     return true;
   } catch {
@@ -51,8 +64,19 @@ async function put(writer: WritableStreamDefaultWriter<Uint8Array>, text: string
   for (let ahead = 0; ahead < AHEAD; ahead++) await writer.write(encoder.encode(" "));
 }
 
-function listened(): Promise<false> {
+async function insist(tell: () => Promise<void>): Promise<void> {
+  for (const retryMs of RETRIES_MS) {
+    try {
+      return await tell();
+    } catch {
+      await pause(retryMs);
+    }
+  }
+  return tell();
+}
+
+function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(() => resolve(false), LISTEN_MS);
+    setTimeout(resolve, ms);
   });
 }

@@ -15,10 +15,15 @@ class Connection {
   readonly #reader: Reader;
   text = "";
 
-  constructor() {
+  /** `failures`: so many times it cannot be told. */
+  constructor(failures = 0) {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.told = promise;
-    const response = deliver(200, new Headers(), BODY, async (isDelivered) => resolve(isDelivered));
+    let triesLeft = failures;
+    const response = deliver(200, new Headers(), BODY, async (isDelivered) => {
+      if (triesLeft-- > 0) throw new Error("overloaded");
+      resolve(isDelivered);
+    });
     this.#reader = response.body!.getReader() as Reader;
   }
 
@@ -72,4 +77,19 @@ test("an answer that was handed to the connection, which then could not write it
   // It has asked for nothing since: it is still writing, and fails.
   await connection.break();
   expect(await connection.told).toBe(false);
+});
+
+test("an answer that is taken only when the grant may be taken back soon is not delivered: it breaks off", async () => {
+  const connection = new Connection();
+  await connection.take(" ");
+  // Half of the time that the object waits for the confirmation.
+  await new Promise((resolve) => setTimeout(resolve, 2600));
+  await expect(connection.takeAll()).rejects.toThrow("not taken in time");
+  expect(await connection.told).toBe(false);
+});
+
+test("what became of an answer is told again when the object could not be told", async () => {
+  const connection = new Connection(3);
+  await connection.takeAll();
+  expect(await connection.told).toBe(true);
 });
