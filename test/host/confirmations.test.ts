@@ -61,6 +61,13 @@ test("a grant of which nobody says anything is taken back when its time is over,
   expect((await world.status("k")).body).toMatchObject({ waiting: 0, holders: [{ session: next.welcome.session }] });
 });
 
+test("grants to those who did not wait, however many, push none out that is still to be confirmed", async () => {
+  const { world, next } = await granted();
+  for (let other = 0; other < 1024; other++) await world.acquire(`other ${other}`);
+  world.advance(CONFIRM_MS);
+  expect(hasTurn(next)).toBe(true);
+});
+
 test("a drain waits until it is known what became of every grant", async () => {
   const { world, name } = await granted();
   const drained = world.host.drain();
