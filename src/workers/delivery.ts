@@ -23,19 +23,25 @@ const LEAVE_MS = CONFIRM_MS / 2;
 /** Between tries to confirm, ms: an object that has too much to do for a moment must not take back what was delivered. */
 const RETRIES_MS = [100, 300, 900];
 
+/** `tell` hears what became of it; `listenMs`: what a busy machine may make of it, for tests. */
 export function deliver(
   status: number,
   headers: Headers,
   body: string,
   tell: (isDelivered: boolean) => Promise<void>,
+  listenMs: number = LISTEN_MS,
 ): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  waitUntil(write(writable.getWriter(), body).then((isDelivered) => insist(() => tell(isDelivered))));
+  waitUntil(write(writable.getWriter(), body, listenMs).then((isDelivered) => insist(() => tell(isDelivered))));
   return new Response(readable, { status, headers });
 }
 
 /** Whether the connection took all of it, a moment after it had taken something before. */
-async function write(writer: WritableStreamDefaultWriter<Uint8Array>, body: string): Promise<boolean> {
+async function write(
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+  body: string,
+  listenMs: number,
+): Promise<boolean> {
   const broken = writer.closed.then(
     () => false,
     () => true,
@@ -43,7 +49,7 @@ async function write(writer: WritableStreamDefaultWriter<Uint8Array>, body: stri
   const leaveBy = Date.now() + LEAVE_MS;
   try {
     await put(writer, " ");
-    if (await Promise.race([broken, pause(LISTEN_MS).then(() => false)])) return false;
+    if (await Promise.race([broken, pause(listenMs).then(() => false)])) return false;
     await put(writer, body);
     if (Date.now() > leaveBy) {
       // The caller sees a broken connection: what it has read so far is no whole answer.
