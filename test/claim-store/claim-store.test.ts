@@ -557,6 +557,29 @@ describe("what is only looked at", () => {
     expect(frames(view, "watch")).toEqual([]);
   });
 
+  test("one too many again waits for the next that ends; a key that was refused for anything else is not asked for again", async () => {
+    const view = await start();
+    const refuse = (id: unknown, code: string): Promise<void> =>
+      view.server.end().say(JSON.stringify({ t: "refused", id, code, limit: "watches", detail: code }));
+    const looks = ["a", "b", "late", "never"].map((key) => view.store.key(key).subscribe(() => undefined));
+    await settle();
+    const [, , late, never] = frames(view, "watch");
+    await refuse(late!.id, "limit");
+    await refuse(never!.id, "forbidden");
+    for (const stop of looks.slice(0, 2)) {
+      stop();
+      await view.nextTurn();
+      const again = frames(view, "watch");
+      expect(again).toMatchObject([{ key: "late" }]);
+      await refuse(again[0]!.id, "limit");
+      await view.nextTurn();
+      expect(frames(view, "watch")).toEqual([]);
+    }
+    for (const stop of looks) stop();
+    await view.nextTurn();
+    expect(frames(view, "watch")).toEqual([]);
+  });
+
   test("the session is told with its id, and another object only when it changed", async () => {
     const view = ui(await scripted());
     const { subscribe, getSnapshot } = view.store.session;
