@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { SessionClosedError } from "../../src/client/index.ts";
 import { addressOf } from "../../src/client/url.ts";
@@ -284,9 +285,11 @@ describe("a lost connection", () => {
 
   test("is assumed when a frame cannot be read", async () => {
     const server = await connected();
-    await server.end().say("{");
+    // Of what came nothing is told: it may show a token.
+    await server.end().say("secret");
     expect(server.client.connection).toBe("reconnecting");
-    expect(server.errors).toMatchObject([{ where: "session" }]);
+    expect(server.errors).toMatchObject([{ error: { code: "internal", message: "no JSON" }, where: "session" }]);
+    expect(inspect(server.errors, { depth: Infinity })).not.toMatch(/secret/);
   });
 
   test("late words of the old socket change nothing", async () => {
