@@ -175,9 +175,28 @@ describe("a lost connection", () => {
     await server.time.advance(500);
     await greet(server);
     await server.time.advance(5_000);
+    // Once: how long that is ago makes no success of the attempts after it.
+    for (const [index, wait] of [250, 500, 1_000, 2_000, 4_000, 8_000].entries()) {
+      await server.end().drop();
+      await server.time.advance(wait - 1);
+      expect(server.ends).toHaveLength(3 + index);
+      await server.time.advance(1);
+      expect(server.ends).toHaveLength(4 + index);
+    }
+  });
+
+  test("is no failure when the server told when to come back", async () => {
+    const server = await connected();
+    server.time.chance = 1;
+    for (let round = 1; round <= 3; round++) {
+      await server.end().say({ t: "draining", retry_after_ms: 100 });
+      await server.end().drop(1012);
+      await server.time.advance(100);
+      await greet(server);
+    }
     await server.end().drop();
     await server.time.advance(250);
-    expect(server.ends).toHaveLength(4);
+    expect(server.ends).toHaveLength(5);
   });
 
   test("is told as a status", async () => {
