@@ -229,6 +229,8 @@ describe("a lost connection", () => {
       told.push(`two ${server.client.connection}`);
       stop();
     });
+    server.client.subscribe(() => stopLater());
+    const stopLater = server.client.subscribe(() => told.push("ended before its turn"));
     server.client.subscribe(() => told.push(`three ${server.client.connection}`));
     await greet(server);
     const closing = server.client.close();
@@ -238,6 +240,14 @@ describe("a lost connection", () => {
     vi.unstubAllGlobals();
     expect(thrown).toHaveLength(2);
     expect(told).toEqual(["one connected", "two connected", "three connected", "two closed", "three closed"]);
+  });
+
+  test("is told once when more than one thing becomes of it in a turn", async () => {
+    const server = await connected();
+    const dropping = server.end().drop();
+    await server.client.close();
+    await dropping;
+    expect(server.statuses).toEqual(["connected", "closed"]);
   });
 
   test("is made again after what a draining server said", async () => {
@@ -309,6 +319,25 @@ describe("a lost connection", () => {
     expect(server.client.connection).toBe("reconnecting");
     expect(server.errors).toMatchObject([{ error: { code: "internal", message: "no JSON" }, where: "session" }]);
     expect(inspect(server.errors, { depth: Infinity })).not.toMatch(/secret/);
+  });
+
+  test("is made again when an onError throws at what was the matter", async () => {
+    const thrown: unknown[] = [];
+    vi.stubGlobal("queueMicrotask", (run: () => void) => {
+      Promise.resolve()
+        .then(run)
+        .catch((error: unknown) => thrown.push(error));
+    });
+    const onError = (): never => {
+      throw new Error("mine");
+    };
+    const server = await connected({ onError });
+    await server.end().say("{");
+    await server.time.advance(1_000);
+    await greet(server, { session: "session-2" });
+    vi.unstubAllGlobals();
+    expect(thrown).toMatchObject([{ message: "mine" }]);
+    expect(server.client.connection).toBe("connected");
   });
 
   test("late words of the old socket change nothing", async () => {
