@@ -77,7 +77,12 @@ test("the connection is as good as that of the worst part, and closing is closin
   await settle();
   expect([first.closedWith, server.end().closedWith]).toEqual([{ code: 1000 }, { code: 1000 }]);
   expect(await outcome(acquiring[0]!)).toMatchObject({ code: "session_closed" });
-  await closed(server, closing);
+  let isClosed = false;
+  const over = closing.then(() => (isClosed = true));
+  await first.drop(1000);
+  expect(isClosed).toBe(false);
+  await server.end().drop(1000);
+  await over;
   expect(server.statuses.at(-1)).toBe("closed");
 });
 
