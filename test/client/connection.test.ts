@@ -292,7 +292,7 @@ describe("a lost connection", () => {
     const server = await scripted({ auth: "wrong" });
     await server.end().open();
     await server.end().drop(4401);
-    expect(await outcome(server.client.ready)).toMatchObject({ closeCode: 4401 });
+    expect(await outcome(server.client.ready)).toMatchObject({ closeCode: 4401, message: "closed" });
   });
 
   test("is noticed when the attempt takes too long, and that socket is not heard any more", async () => {
