@@ -551,6 +551,10 @@ describe("what is only looked at", () => {
     const keys = [{ key: "b", status: "held", holders, waiting: 0 }];
     await view.server.end().say(JSON.stringify({ t: "state", id: again[0]!.id, full: true, keys }));
     expect(shown.getSnapshot()).toMatchObject({ status: "held", isCurrent: true });
+    // From now on it is a watch like any other.
+    view.store.key("c").subscribe(() => undefined)();
+    await view.nextTurn();
+    expect(frames(view, "watch")).toEqual([]);
     stopShown();
     await view.nextTurn();
     expect(frames(view, "unwatch")).toHaveLength(1);

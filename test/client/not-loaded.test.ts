@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { connected, grantOf } from "./support/scripted-server.ts";
+import { connected, grantOf, greet, scripted } from "./support/scripted-server.ts";
 import { outcome, settle } from "./support/virtual-time.ts";
 
 // What is loaded when it is asked for, and the network is away.
 
-const PARTS = ["access", "lock-set", "told", "watching"] as const;
+const PARTS = ["access", "lock-set", "resume", "told", "watching"] as const;
 
 beforeAll(() => {
   for (const part of PARTS) {
@@ -55,4 +55,14 @@ test("a watch that cannot be loaded is told to onError, and is over for who read
   await vi.waitFor(() => expect(server.errors).toMatchObject([{ where: "watch" }]));
   vi.doUnmock("../../src/client/watching.ts");
   await expect(Array.fromAsync(watch)).rejects.toThrow();
+});
+
+test("a client that asked for a grace tries again until it is loaded, and no other needs it", async () => {
+  const server = await scripted({ grace: 5_000 });
+  await vi.waitFor(() => expect(server.errors).toMatchObject([{ where: "connect" }]));
+  expect(server.ends).toEqual([]);
+  vi.doUnmock("../../src/client/resume.ts");
+  await server.time.advance(250);
+  await vi.waitFor(() => expect(server.ends).toHaveLength(1));
+  expect(await greet(server, { grace: 5_000 })).toMatchObject({ grace: 5_000 });
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 // What is loaded later is there at once in virtual time.
 import "../../src/client/parts.ts";
 import { partOf } from "../../src/protocol/spread.ts";
@@ -92,4 +92,21 @@ test("a part is closed when the server closes the first session for good", async
   await first.drop(4401);
   expect(server.client.connection).toBe("closed");
   expect(server.end().closedWith).toEqual({ code: 1000 });
+});
+
+test("a page of keys is of all parts, and says where the next begins", async () => {
+  const server = await scripted();
+  await greet(server, { spread: 2, part: 0 });
+  const listing = server.client.list({ count: 2 });
+  await settle();
+  const answer = async (end: FarEnd, ...keys: string[]): Promise<void> => {
+    const told = keys.map((key) => ({ key, status: "free", holders: [], waiting: 0 }));
+    await end.say(JSON.stringify({ t: "list", id: asked(end)[0]!.id, keys: told }));
+  };
+  await answer(server.end(), "a", "d");
+  await vi.waitFor(() => expect(server.ends).toHaveLength(2));
+  await greet(server, { spread: 2, part: 1, session: "session-2" });
+  await answer(server.ends[0]!, "a", "d");
+  await answer(server.ends[1]!, "b", "c");
+  expect(await listing).toMatchObject({ keys: [{ key: "a" }, { key: "b" }], next: "b" });
 });
