@@ -51,10 +51,10 @@ test("a call rejects whose part cannot be loaded, and an error of the work's let
 test("a watch that cannot be loaded is told to onError, and is over for who reads it, then and later", async () => {
   const server = await connected();
   const watch = server.client.watch("a");
-  await expect(Array.fromAsync(watch)).rejects.toThrow();
+  await expect(Array.fromAsync(watch)).rejects.toMatchObject({ cause: { message: "offline" } });
   await vi.waitFor(() => expect(server.errors).toMatchObject([{ where: "watch" }]));
   vi.doUnmock("../../src/client/watching.ts");
-  await expect(Array.fromAsync(watch)).rejects.toThrow();
+  await expect(Array.fromAsync(watch)).rejects.toMatchObject({ cause: { message: "offline" } });
 });
 
 test("a client that asked for a grace tries again until it is loaded, and no other needs it", async () => {
