@@ -177,7 +177,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
     ["a record that is no JSON", async (rec: string) => redis("SET", rec, "damaged")],
     ["a record of another type", async (rec: string) => [await redis("DEL", rec), await redis("HSET", rec, "a", "b")]],
     ["a result that is gone", async (rec: string) => redis("DEL", rec.replace(":rec:", ":res:"))],
-  ])("%s is 503 for its key alone, and the work is not run", async (_what, damage) => {
+  ])("%s is 503 for its key alone, and the work is not run, until an operator forgets it", async (_what, damage) => {
     const key = freshKey();
     const client = httpClient(servers[0]!.url);
     await client.idempotent(key, {}, () => "once");
@@ -186,6 +186,8 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
       expect((await post(server, `idempotency/${key}/begin`, {})).status).toBe(503);
       expect((await post(server, `idempotency/${freshKey()}/begin`, {})).status).toBe(201);
     }
+    expect(await client.idempotency.forget(key)).toBe(true);
+    expect(await client.idempotent(key, {}, ({ number }) => number)).toBe(1);
   });
 
   /** Until the test is over, at most. */

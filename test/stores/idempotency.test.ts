@@ -226,6 +226,26 @@ describe(`records over ${driver.name}`, () => {
 
     expect(store.load("default")).toMatchObject({ image: { records: [{ key: "b" }] } });
     expect(() => store.find("default", "a")).toThrow(expect.objectContaining({ code: "damaged" }));
+    // For as long as it may be: when its lease is over nobody can tell. It goes when it is told to.
+    while (store.sweep(Number.MAX_SAFE_INTEGER / 2, 9) <= Number.MAX_SAFE_INTEGER / 2);
+    expect(() => store.find("default", "a")).toThrow(expect.objectContaining({ code: "damaged" }));
+    await store.commit("default", batch({ kind: "record_gone", key: "a" }));
+    expect(store.find("default", "a")).toBeUndefined();
+  });
+
+  test("a damaged record that rests is swept when its time is over, and not a ms before", async () => {
+    const before = sqlite();
+    await before.store.commit("default", batch(recordChange(done("a", 2000))));
+    await before.store.close();
+    raw(before.path, (connection) => connection.prepare("UPDATE record SET record = '{}'").run());
+    const { store, clock } = await reopened(before);
+    // Written down a little late, in whole ms.
+    const expiresAt = clock.nowMs + Math.ceil(2000 - before.clock.nowMs) + 1;
+
+    store.sweep(expiresAt - 1, 9);
+    expect(() => store.find("default", "a")).toThrow(expect.objectContaining({ code: "damaged" }));
+    store.sweep(expiresAt, 9);
+    expect(store.find("default", "a")).toBeUndefined();
   });
 });
 

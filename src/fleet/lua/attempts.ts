@@ -149,8 +149,11 @@ function RECORDS.extend_attempt(command)
 end
 
 function RECORDS.forget(command)
-  local record = recordOf(command.key)
   local attempt = command.attempt
+  local isReadable, record = pcall(recordOf, command.key)
+  -- An operator need not know what it was. Whose it was nobody can tell.
+  if not isReadable and attempt then error(record, 0) end
+  if not isReadable then record = {} end
   if record and attempt and not isRunBy(record, attempt) and not isDoneBy(record, attempt) then
     return tellAttemptLost(command, record)
   end
