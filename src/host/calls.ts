@@ -133,7 +133,8 @@ export class Calls {
     if (entries.length === 1) this.#entries.delete(from, request);
     else entries.shift();
     if (!(entry instanceof AcquireEntry || entry instanceof BeginEntry) || !entry.isFresh) return;
-    this.#remember(from, request, entry);
+    // Where delivery is confirmed only those who waited are asked for, and it may take seconds: others would push them out.
+    if (entry.hasWaited || this.#parts.hibernation === undefined) this.#remember(from, request, entry);
     if (entry.hasWaited) this.#grantedToWaiter();
   }
 

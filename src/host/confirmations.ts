@@ -16,6 +16,7 @@ export class Confirmations implements Timed {
   readonly #takeBack: (grant: GrantTold) => void;
   /** In the order of their ends. */
   readonly #open: Map<string, { readonly grant: GrantTold; readonly until: number }> = new Map();
+  readonly #settling: (() => void)[] = [];
 
   constructor(
     parts: { readonly clock: Clock; readonly mint: Mint; readonly timers: Timers },
@@ -43,6 +44,12 @@ export class Confirmations implements Timed {
     const found = this.#open.get(name);
     this.#open.delete(name);
     if (found !== undefined && !isDelivered) this.#takeBack(found.grant);
+    if (this.#open.size === 0) for (const resolve of this.#settling.splice(0)) resolve();
+  }
+
+  /** Resolves when it is known of every grant what became of it. */
+  async settled(): Promise<void> {
+    if (this.#open.size > 0) await new Promise<void>((resolve) => this.#settling.push(resolve));
   }
 
   due(now: number): void {

@@ -246,6 +246,8 @@ export class Host {
     for (const board of this.#boards.values()) board.calls.drain();
     this.#parts.streams.end();
     for (const connection of this.#connections.values()) end(connection);
+    // Afterwards nobody would take back what turns out to have reached nobody.
+    await this.#confirmations?.settled();
     await Promise.all(
       [...this.#boards.values()].map(async ({ port }) => {
         await port.settled();

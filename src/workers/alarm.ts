@@ -48,8 +48,13 @@ export class ObjectAlarm implements Alarm {
   #flush(): void {
     this.#isFlushing = false;
     if (this.#wanted >= this.#armedAt) return;
-    this.#armedAt = this.#wanted;
+    const at = this.#wanted;
+    this.#armedAt = at;
     // Rounded up: an alarm that comes before its time finds nothing due.
-    this.#storage.setAlarm(Math.ceil(this.#wanted)).catch(this.#onError);
+    this.#storage.setAlarm(Math.ceil(at)).catch((error: unknown) => {
+      // Nothing is armed as far as anybody knows: whatever is set next is set again.
+      if (this.#armedAt === at) this.#armedAt = Number.POSITIVE_INFINITY;
+      this.#onError(error);
+    });
   }
 }

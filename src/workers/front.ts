@@ -60,14 +60,14 @@ export class Front {
     if (this.#spread > 1 && request.method === "GET" && path === "/v1/events") {
       return mergeEvents(await Promise.all(this.parts(space).map((object) => object.fetch(inSpace(request, space)))));
     }
-    const object = this.object(space, path);
-    const response = await object.fetch(inSpace(request, space));
+    const response = await this.object(space, path).fetch(inSpace(request, space));
     const unconfirmed = response.headers.get(UNCONFIRMED);
     if (unconfirmed === null) return response;
     const headers = new Headers(response.headers);
     headers.delete(UNCONFIRMED);
     return deliver(response.status, headers, await response.text(), (isDelivered) =>
-      object.confirm(unconfirmed, isDelivered),
+      // A new stub each time: one that a call has failed on may be broken.
+      this.object(space, path).confirm(unconfirmed, isDelivered),
     );
   }
 

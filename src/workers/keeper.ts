@@ -12,7 +12,7 @@ import { isUpgrade } from "../requests.ts";
 import { ObjectStore } from "../stores/durable-object.ts";
 import { ObjectAlarm } from "./alarm.ts";
 import { askHost } from "./ask.ts";
-import { type Answered, type Asked, type Place, placeOf, UNCONFIRMED } from "./objects.ts";
+import { type Answered, type Asked, CONFIRM_MS, type Place, placeOf, UNCONFIRMED } from "./objects.ts";
 import { autoResponse, type ObjectContext, socketPair, upgraded, type WorkerSocket } from "./platform.ts";
 import { type ObjectSettings, readSettings } from "./settings.ts";
 
@@ -20,7 +20,7 @@ import { type ObjectSettings, readSettings } from "./settings.ts";
 const clock: Clock = { now: () => Date.now(), wall: () => Date.now(), isWall: true };
 
 /** A caller that died while it waited holds for `confirmMs` at most, and usually for some ms: see delivery.ts. */
-const HIBERNATION: Hibernation = { pingPhaseMs: 0, confirmMs: 5000, returnMs: 5000, forgetEveryMs: 60_000 };
+const HIBERNATION: Hibernation = { pingPhaseMs: 0, confirmMs: CONFIRM_MS, returnMs: 5000, forgetEveryMs: 60_000 };
 
 /** An object has 128 MB, and serves some hundred calls a second: what other runtimes allow would be its end. */
 const LIMITS: Partial<EngineLimits> = {

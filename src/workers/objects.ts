@@ -29,6 +29,9 @@ export interface LockObject {
   drain(): Promise<void>;
 }
 
+/** A grant after a wait that is not confirmed for so long is taken back. */
+export const CONFIRM_MS = 5000;
+
 export interface LatchkeyEnv {
   readonly LOCKS: ObjectNamespace<LockObject>;
 }

@@ -44,6 +44,27 @@ describe("the one alarm", () => {
     expect(set).toEqual([100, 500]);
   });
 
+  test("that could not be set is set with the next deadline, also a later one", async () => {
+    const errors: unknown[] = [];
+    const set: number[] = [];
+    const storage = {
+      getAlarm: async () => null,
+      setAlarm: async (at: number) => {
+        set.push(at);
+        if (set.length === 1) throw new Error("the disk is gone");
+      },
+    };
+    const alarm = new ObjectAlarm(storage, (error) => errors.push(error));
+    await alarm.read(0);
+    alarm.set(100);
+    await turn();
+    await turn();
+    expect(errors).toHaveLength(1);
+    alarm.set(200);
+    await turn();
+    expect(set).toEqual([100, 200]);
+  });
+
   test("of an earlier life is not set again, unless it is past", async () => {
     const early = alarmOver(90);
     early.alarm.set(100);

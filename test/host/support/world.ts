@@ -42,12 +42,12 @@ export class World {
   readonly told: string[] = [];
   readonly sockets: FakeSocket[] = [];
   readonly host: Host;
-  readonly #traits: Pick<HostPorts, "hasDearSignals">;
+  readonly #traits: Pick<HostPorts, "hasDearSignals" | "hibernation">;
 
   constructor(
     choices: HostChoices = {},
     prepare: (store: FakeStore) => void = () => {},
-    traits: Pick<HostPorts, "hasDearSignals"> = {},
+    traits: Pick<HostPorts, "hasDearSignals" | "hibernation"> = {},
   ) {
     prepare(this.store);
     this.#traits = traits;

@@ -1,0 +1,98 @@
+/** What workerd's own connections tell of a caller that is gone, where there was no time to notice. */
+
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Child } from "../conformance/child.ts";
+import { temporaryFolder } from "../conformance/server.ts";
+
+const { default: WORKERD } = createRequire(import.meta.url)("workerd") as { readonly default: string };
+const ROUNDS = 50;
+const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .main)],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+const main :Workerd.Worker = (
+  modules = [(name = "worker.js", esModule = embed "worker.js")],
+  compatibilityDate = "2026-11-01",
+);
+`;
+
+interface Status {
+  readonly waiting: number;
+  /** Of each answer, in their order: whether it was delivered. */
+  readonly told: readonly boolean[];
+}
+
+const folder = temporaryFolder();
+let child: Child;
+let port = 0;
+
+beforeAll(async () => {
+  await build({
+    entryPoints: [fileURLToPath(new URL("./answering-worker.ts", import.meta.url))],
+    outfile: join(folder.path, "worker.js"),
+    bundle: true,
+    format: "esm",
+    target: "es2024",
+    external: ["cloudflare:workers"],
+    logLevel: "error",
+  });
+  writeFileSync(join(folder.path, "config.capnp"), CONFIG);
+  child = new Child([WORKERD, "serve", "config.capnp", "--control-fd=1"], {}, folder.path);
+  const listening = await child.printed(/"socket":"http","port":\d+/);
+  port = Number(listening.split(":").at(-1));
+}, 60_000);
+
+afterAll(async () => {
+  await child?.kill();
+  folder.remove();
+});
+
+async function ask(path: string): Promise<Status> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  return (await response.json()) as Status;
+}
+
+async function until(isSo: (status: Status) => boolean): Promise<Status> {
+  for (;;) {
+    const status = await ask("/status");
+    if (isSo(status)) return status;
+  }
+}
+
+/** Waits for an answer and is gone before there is one. */
+async function hangUp(): Promise<void> {
+  const socket = connect(port, "127.0.0.1");
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write("GET / HTTP/1.1\r\nhost: worker\r\n\r\n");
+  await until(({ waiting }) => waiting === 1);
+  socket.destroy();
+  await closed;
+}
+
+test("no answer to a caller that was gone before is taken for delivered, however little time there was to notice", async () => {
+  const { told: before } = await ask("/status");
+  for (let round = 1; round <= ROUNDS; round++) {
+    await hangUp();
+    await ask("/go");
+    await until(({ told }) => told.length === before.length + round);
+  }
+  const { told } = await ask("/status");
+  expect(told.slice(before.length)).toEqual(Array.from({ length: ROUNDS }, () => false));
+});
+
+test("an answer to a caller that is there is delivered", async () => {
+  const { told: before } = await ask("/status");
+  const answered = fetch(`http://127.0.0.1:${port}/`);
+  await until(({ waiting }) => waiting === 1);
+  await ask("/go");
+  expect(await (await answered).json()).toEqual({ status: "acquired" });
+  const { told } = await until((status) => status.told.length > before.length);
+  expect(told.at(-1)).toBe(true);
+});
