@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createConnection, type Socket } from "node:net";
 import { expect, test } from "vitest";
+import { acquireByHand, type Leave } from "./by-hand.ts";
 import { Calm, goesOn } from "./calm.ts";
 import { Caller } from "./caller.ts";
 import { usuallyWithin } from "./figures.ts";
@@ -138,7 +138,7 @@ export function repeats(subject: Subject): void {
     for (let round = 0; round < 4 * ROUNDS; round++) {
       const key = freshKey();
       const held = await session.acquire(key);
-      const connection = await callByHand(subject.url, key);
+      const connection = await acquireByHand(subject.url, key);
       await caller().waiting(key, 1);
       const behind = await session.queue(key);
       // The end of one connection and the release on the other leave in the same moment, in this order.
@@ -153,7 +153,7 @@ export function repeats(subject: Subject): void {
     const keys = Array.from({ length: 4 * ROUNDS }, freshKey);
     for (const key of keys) {
       const held = await session.acquire(key);
-      const connection = await callByHand(subject.url, key);
+      const connection = await acquireByHand(subject.url, key);
       await caller().waiting(key, 1);
       await Promise.all([session.release(held), once(connection, "data")]);
       connection.destroy();
@@ -162,6 +162,20 @@ export function repeats(subject: Subject): void {
     // A server that took those ends for hang-ups would have let go of the first ones by now.
     for (const key of keys) expect(await session.status(key)).toMatchObject({ status: "held", waiting: 0 });
   });
+
+  test.each<Leave>(["destroy", "resetAndDestroy"])(
+    "so does one that did not wait, however it leaves (%s) and however soon",
+    async (leave) => {
+      const keys = Array.from({ length: 4 * ROUNDS }, freshKey);
+      for (const key of keys) {
+        const connection = await acquireByHand(subject.url, key);
+        await once(connection, "data");
+        connection[leave]();
+        await once(connection, "close");
+      }
+      for (const key of keys) expect((await caller().status(key)).body).toMatchObject({ status: "held" });
+    },
+  );
 
   testHangUp("after a hang-up the request id is fresh again", async () => {
     const [key, id] = [freshKey(), freshKey()];
@@ -197,16 +211,4 @@ export function repeats(subject: Subject): void {
     await session.release(held);
     expect((await stays).status).toBe(200);
   });
-}
-
-/** An acquire with a long lease, on a connection that can be ended at the very moment at which a test wants it to end. */
-async function callByHand(url: string, key: string): Promise<Socket> {
-  const { hostname, port, host } = new URL(url);
-  const connection = createConnection(Number(port), hostname);
-  await once(connection, "connect");
-  const body = '{"ttl":60000}';
-  connection.write(
-    `POST /v1/latch/${key}/acquire HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  return connection;
 }
