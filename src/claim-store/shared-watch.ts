@@ -1,6 +1,6 @@
 /** One watch of a key for all who look at it, opened with the first of them and closed a turn after the last. */
 
-import type { Client, KeyState, Watch } from "../client/index.ts";
+import { type Client, type KeyState, LimitError, type Watch } from "../client/index.ts";
 import type { Later } from "./later.ts";
 import { settled } from "./snapshot.ts";
 
@@ -64,8 +64,9 @@ export class SharedWatch {
     this.#isRefused = false;
     this.#watch = watch;
     watch.subscribe(() => this.#look());
-    ended(watch).catch(() => {
-      this.#isRefused = this.#watch === watch;
+    ended(watch).catch((error: unknown) => {
+      // Whatever else it was refused for stays so.
+      this.#isRefused = this.#watch === watch && error instanceof LimitError;
     });
   }
 

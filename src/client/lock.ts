@@ -75,7 +75,7 @@ export class LockHandle implements Lock {
   }
 
   extend(ttl?: number): Promise<Extension> {
-    return quiet(this.#released === undefined ? this.#grip.extend(ttl) : this.#over());
+    return quiet(this.#released ? this.#over() : this.#grip.extend(ttl));
   }
 
   release(): Promise<void> {
@@ -86,14 +86,14 @@ export class LockHandle implements Lock {
 
   handTo(session: string): Promise<void> {
     const over = this.#released ?? this.#handed;
-    if (over !== undefined) return quiet(over.then(() => this.#over()));
+    if (over) return quiet(over.then(() => this.#over()));
     this.#handed = quiet(this.#handOver(session));
     return this.#handed;
   }
 
   addEventListener(type: "contended", listener: ContendedListener): void {
     this.#watch ??= this.#grip.watch(this.signal);
-    if (this.#released !== undefined) this.#watch.close();
+    if (this.#released) this.#watch.close();
     this.#watch.addEventListener(type, listener);
   }
 

@@ -84,7 +84,7 @@ export class SessionMachine implements ClaimBook {
     this.#serve();
     const result = input(this);
     this.#serve();
-    for (let act = this.#acts.shift(); act !== undefined; act = this.#acts.shift()) act();
+    for (let act = this.#acts.shift(); act; act = this.#acts.shift()) act();
     return result;
   }
 
@@ -213,8 +213,9 @@ export class SessionMachine implements ClaimBook {
     let frames: ServerFrame[];
     try {
       frames = [JSON.parse(text)].flat();
-    } catch (cause) {
-      this.#trouble(cause);
+    } catch {
+      // Without what the parser says, which may show a token.
+      this.#trouble(errorOf({ code: "internal", detail: "no JSON" }));
       return this.#giveUp();
     }
     for (const frame of frames) {

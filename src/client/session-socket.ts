@@ -91,7 +91,7 @@ export class SessionSocket {
     const frames = this.#leaving;
     this.#leaving = [];
     const text = frames.join();
-    if (text !== "") this.#socket?.send(frames.length > 1 ? `[${text}]` : text);
+    if (text) this.#socket?.send(frames.length > 1 ? `[${text}]` : text);
   }
 
   async #connect(attempt: number): Promise<void> {

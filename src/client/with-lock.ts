@@ -41,7 +41,7 @@ export async function withLock<T>(
 }
 
 /** Runs the work under the lock, and lets it go. Rejects with the loss when the lock was lost meanwhile. */
-export async function under<T>(acquiring: Lock | Promise<Lock>, work: (lock: Lock) => T | PromiseLike<T>): Promise<T> {
+async function under<T>(acquiring: Promise<Lock>, work: (lock: Lock) => T | PromiseLike<T>): Promise<T> {
   const lock = await acquiring;
   try {
     lock.signal.throwIfAborted();

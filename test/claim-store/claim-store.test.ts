@@ -551,9 +551,36 @@ describe("what is only looked at", () => {
     const keys = [{ key: "b", status: "held", holders, waiting: 0 }];
     await view.server.end().say(JSON.stringify({ t: "state", id: again[0]!.id, full: true, keys }));
     expect(shown.getSnapshot()).toMatchObject({ status: "held", isCurrent: true });
+    // From now on it is a watch like any other.
+    view.store.key("c").subscribe(() => undefined)();
+    await view.nextTurn();
+    expect(frames(view, "watch")).toEqual([]);
     stopShown();
     await view.nextTurn();
     expect(frames(view, "unwatch")).toHaveLength(1);
+    expect(frames(view, "watch")).toEqual([]);
+  });
+
+  test("one too many again waits for the next that ends; a key that was refused for anything else is not asked for again", async () => {
+    const view = await start();
+    const refuse = (id: unknown, code: string): Promise<void> =>
+      view.server.end().say(JSON.stringify({ t: "refused", id, code, limit: "watches", detail: code }));
+    const looks = ["a", "b", "late", "never"].map((key) => view.store.key(key).subscribe(() => undefined));
+    await settle();
+    const [, , late, never] = frames(view, "watch");
+    await refuse(late!.id, "limit");
+    await refuse(never!.id, "forbidden");
+    for (const stop of looks.slice(0, 2)) {
+      stop();
+      await view.nextTurn();
+      const again = frames(view, "watch");
+      expect(again).toMatchObject([{ key: "late" }]);
+      await refuse(again[0]!.id, "limit");
+      await view.nextTurn();
+      expect(frames(view, "watch")).toEqual([]);
+    }
+    for (const stop of looks) stop();
+    await view.nextTurn();
     expect(frames(view, "watch")).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { backoffMs } from "../../src/client/backoff.ts";
-import { awakeClock, pause } from "../../src/client/clock.ts";
+import { awakeClock, pause, systemPorts } from "../../src/client/clock.ts";
 import { Heartbeat } from "../../src/client/heartbeat.ts";
 import { leaseUntil, marginMs } from "../../src/client/lease.ts";
 import { suspensionOf } from "../../src/client/resume.ts";
@@ -175,4 +175,12 @@ describe("the wait before a reconnect", () => {
     expect(backoffMs(0, 0, true)).toBe(5_000);
     expect(backoffMs(100, 1, true)).toBe(10_000);
   });
+});
+
+test.each([true, false])("a process waits for a timer unless that is idle: %s", (idle) => {
+  const made = vi.spyOn(globalThis, "setTimeout");
+  onTestFinished(() => made.mockRestore());
+  const cancel = systemPorts.timer(60_000, () => undefined, idle);
+  expect((made.mock.results[0]!.value as NodeJS.Timeout).hasRef()).toBe(!idle);
+  cancel();
 });

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { SessionClosedError } from "../../src/client/index.ts";
 import { addressOf } from "../../src/client/url.ts";
@@ -174,9 +175,28 @@ describe("a lost connection", () => {
     await server.time.advance(500);
     await greet(server);
     await server.time.advance(5_000);
+    // Once: how long that is ago makes no success of the attempts after it.
+    for (const [index, wait] of [250, 500, 1_000, 2_000, 4_000, 8_000].entries()) {
+      await server.end().drop();
+      await server.time.advance(wait - 1);
+      expect(server.ends).toHaveLength(3 + index);
+      await server.time.advance(1);
+      expect(server.ends).toHaveLength(4 + index);
+    }
+  });
+
+  test("is no failure when the server told when to come back", async () => {
+    const server = await connected();
+    server.time.chance = 1;
+    for (let round = 1; round <= 3; round++) {
+      await server.end().say({ t: "draining", retry_after_ms: 100 });
+      await server.end().drop(1012);
+      await server.time.advance(100);
+      await greet(server);
+    }
     await server.end().drop();
     await server.time.advance(250);
-    expect(server.ends).toHaveLength(4);
+    expect(server.ends).toHaveLength(5);
   });
 
   test("is told as a status", async () => {
@@ -209,6 +229,8 @@ describe("a lost connection", () => {
       told.push(`two ${server.client.connection}`);
       stop();
     });
+    server.client.subscribe(() => stopLater());
+    const stopLater = server.client.subscribe(() => told.push("ended before its turn"));
     server.client.subscribe(() => told.push(`three ${server.client.connection}`));
     await greet(server);
     const closing = server.client.close();
@@ -218,6 +240,14 @@ describe("a lost connection", () => {
     vi.unstubAllGlobals();
     expect(thrown).toHaveLength(2);
     expect(told).toEqual(["one connected", "two connected", "three connected", "two closed", "three closed"]);
+  });
+
+  test("is told once when more than one thing becomes of it in a turn", async () => {
+    const server = await connected();
+    const dropping = server.end().drop();
+    await server.client.close();
+    await dropping;
+    expect(server.statuses).toEqual(["connected", "closed"]);
   });
 
   test("is made again after what a draining server said", async () => {
@@ -262,7 +292,7 @@ describe("a lost connection", () => {
     const server = await scripted({ auth: "wrong" });
     await server.end().open();
     await server.end().drop(4401);
-    expect(await outcome(server.client.ready)).toMatchObject({ closeCode: 4401 });
+    expect(await outcome(server.client.ready)).toMatchObject({ closeCode: 4401, message: "closed" });
   });
 
   test("is noticed when the attempt takes too long, and that socket is not heard any more", async () => {
@@ -284,9 +314,30 @@ describe("a lost connection", () => {
 
   test("is assumed when a frame cannot be read", async () => {
     const server = await connected();
-    await server.end().say("{");
+    // Of what came nothing is told: it may show a token.
+    await server.end().say("secret");
     expect(server.client.connection).toBe("reconnecting");
-    expect(server.errors).toMatchObject([{ where: "session" }]);
+    expect(server.errors).toMatchObject([{ error: { code: "internal", message: "no JSON" }, where: "session" }]);
+    expect(inspect(server.errors, { depth: Infinity })).not.toMatch(/secret/);
+  });
+
+  test("is made again when an onError throws at what was the matter", async () => {
+    const thrown: unknown[] = [];
+    vi.stubGlobal("queueMicrotask", (run: () => void) => {
+      Promise.resolve()
+        .then(run)
+        .catch((error: unknown) => thrown.push(error));
+    });
+    const onError = (): never => {
+      throw new Error("mine");
+    };
+    const server = await connected({ onError });
+    await server.end().say("{");
+    await server.time.advance(1_000);
+    await greet(server, { session: "session-2" });
+    vi.unstubAllGlobals();
+    expect(thrown).toMatchObject([{ message: "mine" }]);
+    expect(server.client.connection).toBe("connected");
   });
 
   test("late words of the old socket change nothing", async () => {

@@ -1,10 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   AccessDeniedError,
   LimitError,
   type Lock,
   LockLostError,
   LockTimeoutError,
+  type OnError,
   RefusedError,
   UnavailableError,
 } from "../../src/client/index.ts";
@@ -556,12 +557,22 @@ describe("renew", () => {
     expect(http.all).toHaveLength(1);
   });
 
-  test("tells onError of a failure that is not one of the way, and goes on", async () => {
-    const http = scriptedHttp();
+  test("tells onError of a failure that is not one of the way, and goes on, also when that throws", async () => {
+    const thrown: unknown[] = [];
+    vi.stubGlobal("queueMicrotask", (run: () => void) => {
+      Promise.resolve()
+        .then(run)
+        .catch((error: unknown) => thrown.push(error));
+    });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const onError: OnError = (error, { where }) => {
+      throw Object.assign(new Error("mine"), { error, where });
+    };
+    const http = scriptedHttp({ onError });
     const lock = await held(http, { renew: true }, granted);
     await http.time.advance(3_000);
     await http.one().problem("forbidden");
-    expect(http.errors).toMatchObject([{ error: { code: "forbidden" }, where: "renew" }]);
+    expect(thrown).toMatchObject([{ error: { code: "forbidden" }, where: "renew" }]);
     await http.time.advance(3_000);
     await http.one().answer(extended);
     expect(lock.signal.aborted).toBe(false);

@@ -15,6 +15,8 @@ class FakePage extends EventTarget {
     this.listeners.add(args[1]);
     this.types.add(args[0]);
     const options = args[2] as { readonly capture?: boolean; readonly signal?: AbortSignal };
+    // Before whatever the page itself does then.
+    expect(options.capture).toBe(true);
     options.signal?.addEventListener("abort", () => this.listeners.delete(args[1]));
   }
 
@@ -62,6 +64,18 @@ describe.each(["pagehide", "freeze"])("on %s", (leaving) => {
     expect(server.end().sent()).toEqual([{ t: "bye" }]);
     await server.page.tell("pageshow");
     expect(await greet(server, { session: "session-2" })).not.toHaveProperty("resume");
+  });
+
+  test("everything is lost as well when the page is hidden by then, and it connects again when it is not shown yet", async () => {
+    const server = await visited();
+    const lock = await held(server, "doc");
+    await server.page.tell("visibilitychange", true);
+    await server.page.tell(leaving, true);
+    expect(lock.signal.aborted).toBe(true);
+    await server.page.tell("visibilitychange", true);
+    expect(server.ends).toHaveLength(1);
+    await server.page.tell("resume", true);
+    expect(server.ends).toHaveLength(2);
   });
 
   test("nothing is done until the page is back, however long that takes", async () => {

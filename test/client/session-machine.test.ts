@@ -114,6 +114,18 @@ describe("the session machine", () => {
     expect(kinds()).toEqual([]);
   });
 
+  test("hears nothing of what it asks and holds before it is welcomed", () => {
+    const { machine, kinds, tick, opened, received, acquire } = machineOf();
+    tick(0);
+    const id = acquire(0);
+    opened(0);
+    expect(kinds()).toEqual(["connect", "send"]);
+    for (const t of ["granted", "timeout", "cancelled", "lost"])
+      received(JSON.stringify({ ...grantOf(id, "a"), t }), 100);
+    expect(kinds()).toEqual([]);
+    expect(machine.requests.has(id)).toBe(true);
+  });
+
   test("hears nothing from a socket that it has given up", () => {
     const { machine, kinds, opened, received, closed, connect } = machineOf();
     connect(0);

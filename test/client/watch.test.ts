@@ -261,6 +261,15 @@ describe("the connection", () => {
     expect([watch.isCurrent, server.errors]).toEqual([true, []]);
   });
 
+  test("a watch of a client that is closed before it is welcomed ends, and is no error", async () => {
+    const server = await scripted();
+    const reading = Array.fromAsync(server.client.watch("a"));
+    await settle();
+    await server.end().open();
+    await server.end().drop(4401);
+    expect(await reading).toEqual([]);
+  });
+
   test("a closed client ends its watches", async () => {
     const server = await connected();
     const { watch } = await watching(server);

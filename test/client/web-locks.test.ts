@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LockLostError, UnavailableError } from "../../src/client/index.ts";
+import { type Client, LockLostError, UnavailableError, type WebLock } from "../../src/client/index.ts";
 import { connected, grantOf, type Scripted } from "./support/scripted-server.ts";
 import { outcome, settle } from "./support/virtual-time.ts";
 
@@ -44,6 +44,46 @@ describe("a lock of client.locks that is lost", () => {
     await settle();
     expect(server.end().sent()).toEqual([]);
     expect(server.errors).toEqual([]);
+  });
+
+  const aborted = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      signal.addEventListener("abort", () => resolve());
+    });
+  const failing = (): never => {
+    throw new Error("mine");
+  };
+  test.each<[string, (lock: WebLock, client: Client) => unknown]>([
+    ["fails in the same turn", ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject))],
+    ["fails in the next turn", ({ signal }) => aborted(signal).then(failing)],
+    ["is done in the same turn", ({ signal }) => aborted(signal)],
+    ["itself closed the client, and failed", (_, client) => [client.close(), failing()]],
+    ["itself closed the client, and fails later", (_, client) => client.close().then(failing)],
+    ["itself closed the client, and was done", (_, client) => void client.close()],
+  ])("rejects with the loss when its callback %s, and nothing is left unhandled", async (_, callback) => {
+    const server = await connected();
+    const request = server.client.locks.request("a", (lock) => callback(lock, server.client));
+    await settle();
+    const { id } = server.end().one("acquire");
+    await server.end().say(grantOf(id, "a"));
+    if (server.client.connection === "connected") {
+      await server.end().say({ t: "lost", id, key: "a", reason: "stolen" });
+    }
+    expect(await outcome(request)).toMatchObject({ name: "AbortError", cause: { code: "lost" } });
+    expect(server.errors).toEqual([]);
+  });
+
+  test("does not hide what its callback fails with for the loss of another, or for nothing that has a name", async () => {
+    for (const own of [new LockLostError("b", "stolen"), undefined, null]) {
+      const server = await connected();
+      const heard: unknown[] = [];
+      const request = server.client.locks.request("a", () => Promise.reject(own as Error));
+      request.catch((error: unknown) => heard.push(error));
+      await settle();
+      await server.end().say(grantOf(server.end().one("acquire").id, "a"));
+      await server.end().say({ t: "released", id: server.end().one("release").id, depth: 0 });
+      expect(heard).toEqual([own]);
+    }
   });
 
   test("and whose work fails after that: nobody is left who would hear of it, and it is no unhandled rejection", async () => {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ObjectProperty, parseSync, Visitor } from "oxc-parser";
 import { describe, expect, test } from "vitest";
@@ -104,6 +104,27 @@ describe("a member with a short name", () => {
 
   test.each(sources("src/protocol"))("does not go over the wire: %s", (file) => {
     expect(own(found(file).members)).toEqual([]);
+  });
+
+  test.each([...SHORTENED, "src/protocol"].flatMap(sources))("has a name that nothing else has: %s", (file) => {
+    // `t` and `v` are no letters of `shorten.ts`.
+    expect([...found(file).members].filter((name) => /^(?:[^tv]|\$.)$/.test(name))).toEqual([]);
+  });
+
+  test("is not exported by what is imported when it is asked for, whose names stay", () => {
+    const files = SHORTENED.flatMap(sources);
+    const dynamic = files.flatMap((file) => {
+      const text = readFileSync(join(ROOT, file), "utf8");
+      return [...text.matchAll(/import\("(.+?)"\)/g)].map(([, path = ""]) => join(dirname(file), path));
+    });
+    expect(dynamic).toContain("src/client/resume.ts");
+    const exported = [...new Set(dynamic)].flatMap((file) =>
+      [
+        ...readFileSync(join(ROOT, file), "utf8").matchAll(/^export (?:async )?(?:class|const|function\*?) (\w+)/gm),
+      ].map(([, name = ""]) => name),
+    );
+    expect(exported).toContain("resumable");
+    expect(own(exported)).toEqual([]);
   });
 
   test.each(SHORTENED.flatMap(sources))("is not named by a string: %s", (file) => {

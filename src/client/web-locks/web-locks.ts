@@ -1,9 +1,10 @@
 /** `client.locks`: the LockManager of the Web Locks standard over the locks of the space. */
 
+import { asyncDispose } from "../dispose.ts";
 import type { KeyList, Lock, Locks } from "../locks.ts";
-import { under } from "../with-lock.ts";
+import { onAbort } from "../signals.ts";
 import { type Wish, wishOf } from "./arguments.ts";
-import type { LatchLocks, WebLock } from "./types.ts";
+import type { LatchLocks } from "./types.ts";
 
 /** Keys that are asked about at a time: with all who may be told to wait for them they make a message of a decent size. */
 const PAGE_COUNT = 100;
@@ -30,12 +31,18 @@ export function webLocks(source: Pick<Locks, "acquire" | "tryAcquire" | "list">)
  * the standard's name. Not every runtime's DOMException takes a cause.
  */
 async function runUnder(lock: Lock, callback: Wish["callback"]): Promise<unknown> {
-  const { key: name, mode, fence, token, signal, lost } = lock;
-  const granted: WebLock = { name, mode, signal, fence, token };
+  const { key: name, mode, fence, token, signal } = lock;
+  const call = async (): Promise<unknown> => callback({ name, mode, signal, fence, token });
   try {
-    return await under(lock, () => Promise.race([lost.then((loss) => Promise.reject(loss)), callback(granted)]));
-  } catch (error) {
-    if (!signal.aborted || error !== signal.reason) throw error;
-    throw Object.assign(new DOMException((error as Error).message, "AbortError"), { cause: error });
+    return await new Promise((resolve, reject) => {
+      onAbort(signal, () => {
+        const cause = signal.reason as Error;
+        reject(Object.assign(new DOMException(cause.message, "AbortError"), { cause }));
+      });
+      // Whatever the callback makes of a loss comes after it.
+      if (!signal.aborted) call().then(resolve, reject);
+    });
+  } finally {
+    await lock[asyncDispose]();
   }
 }
