@@ -151,16 +151,21 @@ export function repeats(subject: Subject): void {
   test("a caller that closes as soon as it has its answer keeps the lock", async () => {
     using session = await openSession(subject.socketUrl);
     const keys = Array.from({ length: 4 * ROUNDS }, freshKey);
+    const fences: unknown[] = [];
     for (const key of keys) {
       const held = await session.acquire(key);
       const connection = await callByHand(subject.url, key);
       await caller().waiting(key, 1);
-      await Promise.all([session.release(held), once(connection, "data")]);
+      const [answer] = await Promise.all([readAnswer(connection), session.release(held)]);
       connection.destroy();
       await once(connection, "close");
+      fences.push(answer["fence"]);
     }
     // A server that took those ends for hang-ups would have let go of the first ones by now.
-    for (const key of keys) expect(await session.status(key)).toMatchObject({ status: "held", waiting: 0 });
+    for (const [at, key] of keys.entries()) {
+      const isHeld = { status: "held", waiting: 0, holders: [{ fence: fences[at] }] };
+      expect(await session.status(key)).toMatchObject(isHeld);
+    }
   });
 
   testHangUp("after a hang-up the request id is fresh again", async () => {
@@ -209,4 +214,28 @@ async function callByHand(url: string, key: string): Promise<Socket> {
     `POST /v1/latch/${key}/acquire HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
   return connection;
+}
+
+/** What is answered, at the first moment at which its text is whole: the end of the answer may still be on the way. */
+function readAnswer(connection: Socket): Promise<Readonly<Record<string, unknown>>> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    connection.on("data", (bytes) => {
+      text += bytes.toString();
+      const answer = answerIn(text);
+      if (answer !== undefined) resolve(answer);
+    });
+    connection.once("close", () => reject(new Error(`closed after ${text}`)));
+  });
+}
+
+function answerIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  const headEnd = text.indexOf("\r\n\r\n");
+  if (headEnd === -1) return undefined;
+  try {
+    // Lengths of chunks, where it comes in chunks, are on lines of their own; the JSON is on one.
+    return JSON.parse(text.slice(headEnd + 4).replaceAll(/(?:^|\r\n)[\dA-Fa-f]+\r\n/g, ""));
+  } catch {
+    return undefined;
+  }
 }
