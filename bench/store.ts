@@ -29,10 +29,11 @@ class Bench {
     this.#store = store;
   }
 
-  pair(): void {
+  /** A promise where a commit waits for the disk. */
+  pair(): void | Promise<void> {
     const token = this.#mint.token();
     const address = { from: "@", key: "k" } as const;
-    this.#serve({
+    const acquired = this.#serve({
       kind: "acquire",
       ...address,
       request: this.#mint.token(),
@@ -42,15 +43,16 @@ class Bench {
       ttlMs: 30_000,
       newToken: token,
     });
-    this.#serve({ kind: "release", ...address, request: this.#mint.token(), token });
+    const release = (): void | Promise<void> =>
+      this.#serve({ kind: "release", ...address, request: this.#mint.token(), token });
+    return acquired instanceof Promise ? acquired.then(release) : release();
   }
 
-  #serve(command: LockCommand): void {
+  #serve(command: LockCommand): void | Promise<void> {
     this.#outbox.clear();
     this.#engine.step(command, systemClock.now(), this.#outbox);
     const { changes, changeCount } = this.#outbox;
-    // The stores measured here are synchronous.
-    if (changeCount > 0) this.#store.commit("default", { changes, changeCount }) as undefined;
+    if (changeCount > 0) return this.#store.commit("default", { changes, changeCount });
   }
 }
 
@@ -69,7 +71,10 @@ async function main(): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       for (const { kind, bench, times } of benches) {
         const begun = performance.now();
-        for (let i = 0; i < PAIRS[kind]; i++) bench.pair();
+        for (let i = 0; i < PAIRS[kind]; i++) {
+          const served = bench.pair();
+          if (served !== undefined) await served;
+        }
         times.push(((performance.now() - begun) * 1000) / PAIRS[kind]);
       }
     }

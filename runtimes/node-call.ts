@@ -41,7 +41,8 @@ class NodeCall implements Asked, HangUp {
   }
 
   get aborted(): boolean {
-    return this.#outgoing.closed;
+    // Node ends its own side as soon as it has read the end of the other: a turn before all is closed, and after it nothing is sent.
+    return this.#outgoing.closed || this.#incoming.socket.writableEnded;
   }
 
   addEventListener(_type: "abort", listener: () => void): void {

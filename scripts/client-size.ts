@@ -1,14 +1,13 @@
-// What a page pays for `import { connect } from "latchkey/client"`: bundled and minified in one file, gzipped. What is loaded when it
-// is asked for (the first watch, the first look at a key, several locks at once, a grace, a spread space) is another file, and is told
-// beside it: what it has besides.
+// What a page pays for `import { connect } from "latchkey/client"`: what the package has of it, bundled and minified in one file, gzipped. What is
+// loaded when it is asked for (the first watch, the first look at a key, several locks at once, a grace, a spread space) is another file,
+// and is told beside it: what it has besides. It reads `dist`, which `npm run build` makes.
 
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 
-/** Room for little more than what there is: whatever makes it grow has to be worth it. */
-const BYTES_MAX = 8_000;
+const BYTES_MAX = 7 * 1_024;
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What the page has, and what it gets later. */
@@ -26,7 +25,7 @@ const apart: Plugin = {
   },
 };
 
-const bytes = await size('export { connect } from "./src/client/index.ts"', had);
+const bytes = await size('export { connect } from "./dist/src/client/index.js"', had);
 console.log(`latchkey/client: ${bytes} bytes gzipped, at most ${BYTES_MAX}`);
 for (const file of [...later].toSorted()) {
   console.log(`${file}, when it is asked for: ${await size(`export * from "./${file}"`, new Set())}`);

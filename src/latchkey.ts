@@ -44,6 +44,12 @@ export type OpenSqlite = (path: string, options: FileOptions) => Store;
 /** What is particular to a runtime, as in HostPorts. */
 export type Traits = Pick<HostPorts, "hasDearSignals" | "hangUpTurns">;
 
+/**
+ * Measured with ends of connections right behind requests (Bun 1.4, Deno 2.9, Node 24): in the first turn, the one that the request was read in, nothing
+ * more of that connection is read on Bun and Node; in the second its end is read, and told. Deno tells it at the end of the first.
+ */
+const LOOK_TURNS = 2;
+
 export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite, traits: Traits = {}): Core {
   const { db, idempotencyDb = db ?? null, sync, onError = printError, fleet: choices, ...settings } = options;
   const clock = systemClock;
@@ -60,7 +66,7 @@ export function createCore(options: LatchkeyOptions, openSqlite: OpenSqlite, tra
   const later = (work: () => void): void => void setImmediate(work);
   const gather = store.durable ? later : undefined;
   const host = new Host(
-    { clock, alarm, mint, store, gather, later, onError, fleet, ...traits },
+    { clock, alarm, mint, store, gather, later, lookTurns: LOOK_TURNS, onError, fleet, ...traits },
     choices ? withFleetTimes(settings, choices) : settings,
   );
   const sockets = new OpenSockets();

@@ -88,7 +88,13 @@ export class ClaimStore {
   }
 
   #watch(key: string): SharedWatch {
-    return made(this.#watches, key, (drop) => new SharedWatch(this.#client, key, this.#later, drop));
+    return made(this.#watches, key, (drop) => {
+      const onIdle = (): void => {
+        drop();
+        for (const other of this.#watches.values()) other.retry();
+      };
+      return new SharedWatch(this.#client, key, this.#later, onIdle);
+    });
   }
 
   #claim(id: string, identity: ClaimIdentity): Claim {

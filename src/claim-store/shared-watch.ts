@@ -21,6 +21,8 @@ export class SharedWatch {
   readonly #key: string;
   readonly #listeners: Set<() => void> = new Set();
   #watch: Watch | undefined;
+  /** The server refused it, as one too many. */
+  #isRefused = false;
   #view: LockView;
   #cancelClose: (() => void) | undefined;
 
@@ -41,10 +43,7 @@ export class SharedWatch {
     const call = (): void => listener();
     this.#listeners.add(call);
     this.#cancelClose?.();
-    if (this.#watch === undefined) {
-      this.#watch = this.#client.watch(this.#key);
-      this.#watch.subscribe(() => this.#look());
-    }
+    if (this.#watch === undefined) this.#open();
     return () => {
       if (!this.#listeners.delete(call) || this.#listeners.size > 0) return;
       this.#cancelClose = this.#later(() => {
@@ -55,9 +54,30 @@ export class SharedWatch {
     };
   }
 
+  /** Another watch has ended, so there may be room for one that was refused. */
+  retry(): void {
+    if (this.#isRefused && this.#watch !== undefined) this.#open();
+  }
+
+  #open(): void {
+    const watch = this.#client.watch(this.#key);
+    this.#isRefused = false;
+    this.#watch = watch;
+    watch.subscribe(() => this.#look());
+    ended(watch).catch(() => {
+      this.#isRefused = this.#watch === watch;
+    });
+  }
+
   #look(): void {
     const { state, isCurrent = false } = this.#watch ?? {};
     this.#view = settled(this.#view, { ...(state ?? freeView(this.#key)), isCurrent });
     for (const tell of this.#listeners) tell();
   }
+}
+
+/** Resolves when the watch is closed; rejects when it was refused. */
+async function ended(watch: Watch): Promise<void> {
+  const states = watch[Symbol.asyncIterator]();
+  while ((await states.next()).done !== true);
 }

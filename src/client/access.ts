@@ -16,9 +16,9 @@ export async function requestAccess(
   { withdraw }: { readonly withdraw?: boolean } = {},
 ): Promise<void> {
   const asks = withdraw === true ? undefined : { message };
-  const claim = session.book(({ entries }) => Array.from(entries.values()).find((entry) => isWaiting(entry, key)));
+  const claim = session.book(({ requests }) => Array.from(requests.values()).find((entry) => isWaiting(entry, key)));
   if (claim === undefined) throw new RefusedError("not_waiting", "nothing waits for this key here");
-  await session.wait(undefined, (call, book) => {
+  await session.wait((book, call) => {
     claim.afterSend = asks && (() => sendAsk(book, undefined, claim, asks));
     return sendAsk(book, call, claim, asks);
   });

@@ -29,13 +29,12 @@ export interface SessionLink {
   /** The frame says which answer, so the caller says the type. */
   request<Told extends Answer>(frame: Asked): Promise<Told>;
   /** Rejects with the signal's reason, and withdraws the request, when that aborts. `give`: what is made of the answer, before anything else is heard. */
-  wait<Given>(
-    signal: AbortSignal | undefined,
-    ask: (call: Call, book: ClaimBook) => Entry,
-    give?: (told: never) => Given,
-  ): Promise<Given>;
+  wait<Given>(asking: Asking, give?: (told: never) => Given, signal?: AbortSignal): Promise<Given>;
   /** What is asked and held, after a look at the clock: whatever is over by it is over. */
   book<T>(use: (book: ClaimBook) => T): T;
 }
+
+/** Makes the record of a request. */
+export type Asking = (book: ClaimBook, call: Call) => Entry;
 
 export type Asked = Exclude<Ask, { t: "acquire" }>;

@@ -6,15 +6,15 @@ export interface BackoffOptions {
   readonly capMs?: number;
 }
 
-const BASE_MS = 250;
-const CAP_MS = 10_000;
-
-/** Full jitter: anything from nothing to the bound, so that clients that were dropped together do not come back together. */
-export function backoffMs(failures: number, random: number, options: BackoffOptions = {}): number {
-  return random * Math.min(options.capMs ?? CAP_MS, (options.baseMs ?? BASE_MS) * 2 ** failures);
-}
-
-/** For a server that asked to come back later: at least half of the longest wait. */
-export function laterMs(random: number, options: BackoffOptions = {}): number {
-  return (options.capMs ?? CAP_MS) * (0.5 + random / 2);
+/**
+ * Full jitter: anything from nothing to the bound, so that clients that were dropped together do not come back together. `later`: the
+ * server asked to come back later, so at least half of the longest wait.
+ */
+export function backoffMs(
+  failures: number,
+  random: number,
+  later: boolean = false,
+  { baseMs = 250, capMs = 10_000 }: BackoffOptions = {},
+): number {
+  return later ? (capMs * (1 + random)) / 2 : random * Math.min(capMs, baseMs * 2 ** failures);
 }

@@ -13,7 +13,7 @@ export function begunBy(attempts: Attempts, book: ClaimBook, frame: ClaimFrame, 
   if (frame.t === "started") started(attempts, book, frame, entry);
   else if (frame.t === "attempt_lost") lost(attempts, book, frame, entry);
   else if (entry === undefined) return false;
-  else if (frame.t === "attempt_queued") entry.queued = true;
+  else if (frame.t === "attempt_queued") entry.isQueued = true;
   else if (frame.t === "in_progress") refuse(book, entry, { ...frame, code: frame.t });
   else return false;
   return true;
@@ -24,7 +24,7 @@ export function askAgain(book: ClaimBook, entry: Entry, helloAt: number): void {
   repeat(book, entry);
   // What comes may have been sent before the repeat arrived.
   entry.sentAt = helloAt;
-  entry.queued = true;
+  entry.isQueued = true;
 }
 
 function started(attempts: Attempts, book: ClaimBook, frame: StartedFrame, entry: Entry | undefined): void {
@@ -33,12 +33,12 @@ function started(attempts: Attempts, book: ClaimBook, frame: StartedFrame, entry
     if (!attempts.has(frame.attempt)) cancel(book, frame.id, "in_progress");
     return;
   }
-  const until = leaseUntil(Math.max(entry.sentAt ?? book.now, book.heartbeat.heardAt), frame.expires_in);
+  const until = leaseUntil(Math.max(entry.sentAt ?? book.nowMs, book.heartbeat.heardAt), frame.expires_in);
   // After a wait little of its lease may be proven; a repeat is the same begin, and is answered from a send time of now.
-  if (entry.queued === true && until - book.now < frame.expires_in / 2) return repeat(book, entry);
-  if (until > book.now) {
+  if (entry.isQueued === true && until - book.nowMs < frame.expires_in / 2) return repeat(book, entry);
+  if (until > book.nowMs) {
     remove(book, entry);
-    entry.call?.resolve({ ...frame, until });
+    entry.call?.tell({ ...frame, until });
   } else {
     fail(book, entry, new AttemptLostError(frame.key, "expired"));
     cancel(book, frame.id, "in_progress");
@@ -47,6 +47,6 @@ function started(attempts: Attempts, book: ClaimBook, frame: StartedFrame, entry
 
 function lost(attempts: Attempts, book: ClaimBook, frame: AttemptLostFrame, entry: Entry | undefined): void {
   const error = new AttemptLostError(frame.key, frame.reason as AttemptLossReason);
-  if (entry === undefined) book.later(() => attempts.lose(frame.id, error));
+  if (entry === undefined) book.afterStep(() => attempts.lose(frame.id, error));
   else fail(book, entry, error);
 }

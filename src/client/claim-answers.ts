@@ -12,9 +12,9 @@ import {
   finish,
   grant,
   isBusy,
+  isDue,
   letGo,
   lose,
-  postpone,
   refuse,
   remove,
   renew,
@@ -36,7 +36,7 @@ const MUST_ARRIVE: ReadonlySet<Ask["t"]> = new Set(["release", "complete", "fail
 export type ClaimFrame = Extract<ServerFrame, { id: string }>;
 
 export function received(book: ClaimBook, frame: ClaimFrame): void {
-  const entry = book.entries.get(frame.id);
+  const entry = book.requests.get(frame.id);
   if (book.added?.received(book, frame, entry) || book.watches?.received(book, frame)) return;
   if (frame.t === "granted") granted(book, frame, entry);
   else if (frame.t === "lost") lost(book, frame, entry);
@@ -45,21 +45,19 @@ export function received(book: ClaimBook, frame: ClaimFrame): void {
 
 function answered(book: ClaimBook, frame: Exclude<ClaimFrame, Granted | LostFrame>, entry: Entry): void {
   const { call, hold } = entry;
-  if (frame.t === "queued") {
-    entry.queued = true;
-    return;
-  }
+  entry.isQueued = frame.t === "queued";
+  if (entry.isQueued) return;
   if (frame.t === "timeout" || frame.t === "cancelled") return refuse(book, entry, { code: frame.t });
   if (frame.t === "refused") return refused(book, frame, entry);
   // All others are what was asked for.
   remove(book, entry);
-  call?.resolve(frame as Answer);
+  call?.tell(frame as Answer);
   if (!hold) return;
   if (frame.t === "extended") {
     hold.ttl = frame.ttl;
-    setLease(book, hold, leaseUntil(entry.sentAt ?? book.now, frame.expires_in));
+    setLease(book, hold, leaseUntil(entry.sentAt ?? book.nowMs, frame.expires_in));
   } else if (frame.t === "released") {
-    if (entry.frame.t === "hand_to") hold.open -= 1;
+    if (entry.frame.t === "hand_to") hold.handles -= 1;
     if (frame.depth === 0) lose(book, hold, "released");
     else finish(book, hold);
   }
@@ -70,9 +68,9 @@ function granted(book: ClaimBook, frame: Granted, entry: Entry | undefined): voi
   const hold = book.holds.get(id);
   if (entry) {
     // What was acked before this frame came was heard before it was sent.
-    const until = leaseUntil(Math.max(entry.sentAt ?? book.now, book.heartbeat.heardAt), expiresInMs);
-    const isProven = !entry.queued || until - book.now >= (expiresInMs ?? 0) / 2;
-    if (entry.queued && expiresInMs !== undefined) repeat(book, entry);
+    const until = leaseUntil(Math.max(entry.sentAt ?? book.nowMs, book.heartbeat.heardAt), expiresInMs);
+    const isProven = !entry.isQueued || until - book.nowMs >= (expiresInMs ?? 0) / 2;
+    if (entry.isQueued && expiresInMs !== undefined) repeat(book, entry);
     // If not, the answer to that decides.
     if (isProven) grant(book, entry, frame, until);
   } else if (!hold) {
@@ -86,9 +84,9 @@ function granted(book: ClaimBook, frame: Granted, entry: Entry | undefined): voi
 function lost(book: ClaimBook, { id, key, reason: told, by }: LostFrame, entry: Entry | undefined): void {
   const reason = told as LossReason;
   const hold = book.holds.get(id) ?? entry?.hold;
-  if (hold) lose(book, hold, reason, by);
-  else if (!entry) return;
-  else if (entry.frame.t !== "acquire") fail(book, entry, new LockLostError(key, reason, by));
+  if (hold) return lose(book, hold, reason, by);
+  if (!entry) return;
+  if (entry.frame.t !== "acquire") fail(book, entry, new LockLostError(key, reason, by));
   else if (reason === "revoked") refuse(book, entry, { code: reason });
   // When the whole session goes, the acquire queues anew in the next one anyway.
   else if (reason !== "dropped") renew(book, entry);
@@ -98,7 +96,9 @@ function refused(book: ClaimBook, frame: RefusedFrame, entry: Entry): void {
   const { hold, frame: asked, leaseBefore = NEVER } = entry;
   if (frame.retryable && (MUST_ARRIVE.has(asked.t) || frame.code === "draining")) {
     // Nobody could have the key if a release were dropped here, and work that is done would be done again.
-    postpone(book, entry, frame.retry_after_ms ?? RESEND_MS);
+    entry.sentAt = undefined;
+    entry.sendAt = book.nowMs + (frame.retry_after_ms ?? RESEND_MS);
+    isDue(book, entry.sendAt);
   } else if (hold && frame.code === "unknown_token") {
     lose(book, hold, "unknown");
   } else {

@@ -23,23 +23,23 @@ const OVERRUN_MS = 2_000;
 /** A plain record, so that its moves can be told apart by file. */
 export interface ClaimBook {
   /** The time of the present step. */
-  now: number;
+  nowMs: number;
   /** Nothing is over by the clock before this. */
   dueAt: number;
   /** Set while frames can be sent. */
-  session?: string | undefined;
+  session: string | undefined;
   /** Set when nothing will be answered any more. */
-  closed?: LatchkeyError;
+  ended: LatchkeyError | undefined;
   /** Of the latest request. */
   serial: number;
-  readonly entries: Map<string, Entry>;
+  readonly requests: Map<string, Entry>;
   readonly holds: Map<string, Held>;
   readonly heartbeat: Heartbeat;
   readonly added: Addition | undefined;
   /** Made with the first watch. */
-  watches?: Watches;
+  watches: Watches | undefined;
   /** Done when the step is over. */
-  later(act: () => void): void;
+  afterStep(act: () => void): void;
   /** When the step is over. */
   send(text: string): void;
 }
@@ -51,19 +51,19 @@ export function find(book: ClaimBook, test: (hold: Held) => boolean): Held | und
   return undefined;
 }
 
-export function byToken(book: ClaimBook, token: string): Held | undefined {
+export function byToken(book: ClaimBook, token: string | undefined): Held | undefined {
   return find(book, (held) => held.token === token);
 }
 
 /** Without a `call` nobody waits for the answer. */
 export function ask(book: ClaimBook, call: Call | undefined, frame: Ask, hold?: Held, over?: Over): Entry {
-  const giveUpAt = book.now + (frame.timeout || ANSWER_MS);
+  const giveUpAt = book.nowMs + (frame.timeout || ANSWER_MS);
   const entry: Entry = { call, frame, hold, over, giveUpAt, sendAt: 0, id: newId(book) };
-  const error = hold?.loss?.() ?? book.closed;
-  if (error) call?.reject(error);
+  const error = hold?.loss?.() ?? book.ended;
+  if (error) call?.refuse(error);
   else {
-    book.entries.set(entry.id, entry);
-    hold?.entries.add(entry);
+    book.requests.set(entry.id, entry);
+    hold?.requests.add(entry);
     sendDue(book, entry);
     isDue(book, endOf(book, entry));
   }
@@ -72,23 +72,16 @@ export function ask(book: ClaimBook, call: Call | undefined, frame: Ask, hold?: 
 
 /** The same request once more is the same claim: it changes nothing, and is answered with how the claim stands. */
 export function repeat(book: ClaimBook, entry: Entry): void {
-  sendText(book, entry, entry.text ?? "");
+  sendText(book, entry, entry.text as string);
 }
 
 /** Asks again as if for the first time: the claim under the old id came and went unseen, so nothing was promised. */
 export function renew(book: ClaimBook, entry: Entry): void {
-  book.entries.delete(entry.id);
+  book.requests.delete(entry.id);
   entry.id = newId(book);
   entry.sentAt = undefined;
-  book.entries.set(entry.id, entry);
+  book.requests.set(entry.id, entry);
   sendDue(book, entry);
-}
-
-/** The server could not serve it: asks again after so long. */
-export function postpone(book: ClaimBook, entry: Entry, ms: number): void {
-  entry.sentAt = undefined;
-  entry.sendAt = book.now + ms;
-  isDue(book, entry.sendAt);
 }
 
 /** Takes back what can be waited for. */
@@ -109,14 +102,14 @@ export function letGo(
 /** Its answer is there, or nobody wants it any more. The next request about the same hold may go. False: it was not there. */
 export function remove(book: ClaimBook, entry: Entry): boolean {
   const { hold } = entry;
-  if (!book.entries.delete(entry.id)) return false;
-  hold?.entries.delete(entry);
-  for (const next of hold?.entries ?? []) sendDue(book, next);
+  if (!book.requests.delete(entry.id)) return false;
+  hold?.requests.delete(entry);
+  for (const next of hold?.requests ?? []) sendDue(book, next);
   return true;
 }
 
 export function errorFor(book: ClaimBook, { frame }: Entry, refusal: Refusal): LatchkeyError {
-  return (book.added?.errorOf ?? errorOf)(refusal, "key" in frame ? frame.key : "");
+  return (book.added?.errorOf ?? errorOf)(refusal, (frame as { readonly key?: string }).key);
 }
 
 export function refuse(book: ClaimBook, entry: Entry, refusal: Refusal): void {
@@ -128,17 +121,17 @@ export function fail(book: ClaimBook, entry: Entry, error: Error): void {
   if (!remove(book, entry)) return;
   if (hold && frame.t === "acquire") {
     // A nested acquire came to nothing.
-    hold.open -= 1;
+    hold.handles -= 1;
     finish(book, hold);
   }
-  call?.reject(error);
+  call?.refuse(error);
 }
 
 /** The entry is granted, at least until then. */
 export function grant(book: ClaimBook, entry: Entry, told: GrantedFrame | ClaimTold, until: number): void {
-  const { id, frame, sentAt = book.now } = entry;
+  const { id, frame, sentAt = book.nowMs } = entry;
   let { hold } = entry;
-  if (!hold && until <= book.now) {
+  if (!hold && until <= book.nowMs) {
     // It took so long to arrive that nothing is left of it. Nobody must take it for a lock.
     fail(book, entry, new LockLostError(told.key, "expired"));
     letGo(book, undefined, told as GrantedFrame);
@@ -153,20 +146,20 @@ export function grant(book: ClaimBook, entry: Entry, told: GrantedFrame | ClaimT
       grant: new Grant(),
       leaseUntil: until,
       askedAt: sentAt,
-      open: 1,
-      entries: new Set(),
+      handles: 1,
+      requests: new Set(),
     };
     book.holds.set(id, hold);
   }
   // Re-entry never shortens a lease.
   hold.ttl = told.ttl ?? hold.ttl;
   setLease(book, hold, Math.max(hold.leaseUntil, until));
-  entry.call?.resolve(hold);
+  entry.call?.tell(hold);
 }
 
 /** A nested acquire that was given up may have counted all the same: then the last release was not the last. */
 export function finish(book: ClaimBook, hold: Held): void {
-  if (hold.open === 0 && hold.entries.size === 0 && !hold.loss) letGo(book, undefined, hold, hold);
+  if (!hold.handles && !hold.requests.size && !hold.loss) letGo(book, undefined, hold, hold);
 }
 
 export function setLease(book: ClaimBook, hold: Held, until: number): void {
@@ -181,16 +174,16 @@ export function lose(book: ClaimBook, hold: Held, reason: LossReason, by?: By): 
   let error: LockLostError | undefined;
   const loss = (): LockLostError => (error ??= new LockLostError(hold.key, reason, by));
   hold.loss = loss;
-  if (hold.open > 0) book.later(() => hold.grant.lose(loss()));
-  for (const entry of hold.entries) {
-    book.entries.delete(entry.id);
-    entry.call?.reject(loss());
+  if (hold.handles > 0) book.afterStep(() => hold.grant.lose(loss()));
+  for (const entry of hold.requests) {
+    book.requests.delete(entry.id);
+    entry.call?.refuse(loss());
   }
 }
 
 /** Whether an extend or a release is on its way. Only one at a time: a repeat after a resume is recognised for the latest alone. */
 export function isBusy(hold: Held): boolean {
-  for (const entry of hold.entries) {
+  for (const entry of hold.requests) {
     if (entry.frame.t !== "acquire" && isSent(entry)) return true;
   }
   return false;
@@ -205,10 +198,10 @@ export function sendDue(book: ClaimBook, entry: Entry): void {
     if (frame.t === "extend") {
       // It may shorten the lease, as soon as it arrives.
       entry.leaseBefore = hold.leaseUntil;
-      setLease(book, hold, Math.min(hold.leaseUntil, leaseUntil(book.now, frame.ttl)));
+      setLease(book, hold, Math.min(hold.leaseUntil, leaseUntil(book.nowMs, frame.ttl)));
     }
   }
-  const left = Math.max(1, Math.ceil(entry.giveUpAt - book.now));
+  const left = Math.max(1, Math.ceil(entry.giveUpAt - book.nowMs));
   const timeout = left === NEVER ? undefined : frame.timeout && left;
   try {
     sendText(book, entry, JSON.stringify({ ...frame, id, timeout }));
@@ -220,8 +213,8 @@ export function sendDue(book: ClaimBook, entry: Entry): void {
 }
 
 function sendText(book: ClaimBook, entry: Entry, text: string): void {
-  entry.sentAt = book.now;
-  entry.queued = false;
+  entry.sentAt = book.nowMs;
+  entry.isQueued = false;
   entry.text = text;
   book.send(text);
 }
@@ -233,13 +226,12 @@ export function endOf(book: ClaimBook, entry: Entry): number {
 
 /** Whether `at` has come; if not, the clock will be looked at then. */
 export function isDue(book: ClaimBook, at: number): boolean {
-  if (at > book.now) book.dueAt = Math.min(book.dueAt, at);
-  return at <= book.now;
+  if (at > book.nowMs) book.dueAt = Math.min(book.dueAt, at);
+  return at <= book.nowMs;
 }
 
 function newId(book: ClaimBook): string {
-  book.serial += 1;
-  return book.serial.toString(36);
+  return String((book.serial += 1));
 }
 
 /** Whether it is sent in this session. */

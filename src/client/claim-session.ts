@@ -7,23 +7,23 @@ import type { LatchkeyError } from "./errors.ts";
 
 /** Serves what is over by the clock. */
 export function serveDue(book: ClaimBook): void {
-  if (book.now < book.dueAt) return;
+  if (book.nowMs < book.dueAt) return;
   book.dueAt = NEVER;
   for (const hold of book.holds.values()) {
     // A last release that is on its way decides by its answer: a local end would report a false loss.
-    if ((hold.open > 0 || !book.session) && isDue(book, hold.leaseUntil)) lose(book, hold, "expired");
+    if ((hold.handles > 0 || !book.session) && isDue(book, hold.leaseUntil)) lose(book, hold, "expired");
   }
-  for (const entry of book.entries.values()) {
+  for (const entry of book.requests.values()) {
     sendDue(book, entry);
     if (!isDue(book, endOf(book, entry))) continue;
     const code = (entry.frame.timeout && entry.over) || "unavailable";
-    giveUp(book, entry, errorFor(book, entry, { code, detail: "not answered in time" }));
+    giveUp(book, entry, errorFor(book, entry, { code, detail: "no answer" }));
   }
 }
 
 /** Sends what waited for a connection. */
 export function sendAll(book: ClaimBook): void {
-  for (const entry of book.entries.values()) {
+  for (const entry of book.requests.values()) {
     // What an earlier connection was to wait for is nothing to this one.
     entry.sendAt = 0;
     sendDue(book, entry);
@@ -34,7 +34,7 @@ export function sendAll(book: ClaimBook): void {
 export function suspend(book: ClaimBook): void {
   book.session = undefined;
   // An overrun was for an answer, and there is none now.
-  book.dueAt = book.now;
+  book.dueAt = book.nowMs;
 }
 
 /**
@@ -44,7 +44,7 @@ export function suspend(book: ClaimBook): void {
 export function endSession(book: ClaimBook, error?: LatchkeyError): void {
   suspend(book);
   loseAll(book, "dropped");
-  for (const entry of book.entries.values()) {
+  for (const entry of book.requests.values()) {
     entry.sentAt = undefined;
     if (error && entry.over) fail(book, entry, error);
   }
@@ -56,10 +56,4 @@ export function loseAll(book: ClaimBook, reason: "dropped" | "closed", kept: boo
   for (const hold of book.holds.values()) {
     if (kept || !hold.keep) lose(book, hold, reason);
   }
-}
-
-export function closeBook(book: ClaimBook, error: LatchkeyError): void {
-  book.closed = error;
-  for (const entry of book.entries.values()) fail(book, entry, error);
-  book.dueAt = NEVER;
 }

@@ -1,6 +1,6 @@
 /** Time as the client counts it: the clocks of the runtime, its timer, its turns, and how they are made safe against suspend. */
 
-import { ownPage, type Page } from "./page-life.ts";
+import type { Page } from "./page-life.ts";
 
 /** What the client needs from the runtime besides sockets; tests put virtual time here. */
 export interface Ports {
@@ -26,22 +26,18 @@ export const systemPorts: Ports = {
   wall: () => Date.now(),
   timer: (ms, run, idle) => {
     const id = setTimeout(run, ms);
-    if (idle === true) letGo(id);
+    // Browsers have numbers here, and no process that waits for them.
+    if (idle) (id as { unref?: () => void }).unref?.();
     return () => clearTimeout(id);
   },
   random: () => Math.random(),
   afterTurn: (run) => queueMicrotask(run),
   get page() {
-    return ownPage();
+    // Where there is no document nobody freezes anything.
+    const own = globalThis as unknown as Partial<Page>;
+    return own.document && (own as Page);
   },
 };
-
-/** Node and Bun have timers that are objects, Deno numbers as browsers have, where no process waits for them. */
-function letGo(timer: unknown): void {
-  const { unref } = timer as { unref?: () => void };
-  if (unref !== undefined) unref.call(timer);
-  else (globalThis as { Deno?: { unrefTimer?: (timer: unknown) => void } }).Deno?.unrefTimer?.(timer);
-}
 
 /** A time that does not come. */
 export const NEVER: number = Infinity;

@@ -49,10 +49,6 @@ export interface ConnectOptions {
 export interface ReconnectOptions extends BackoffOptions {
   /** An attempt, from asking for the credential to the welcome, fails after this long, ms. Default 10 000. */
   readonly timeoutMs?: number;
-  /** A connection that stayed up this long was a success, and the waits start small again, ms. Default 5 000. */
-  readonly minUptimeMs?: number;
-  /** From 0 up to, not including, 1. Default `Math.random`. */
-  readonly random?: () => number;
 }
 
 export interface Client extends Locks, AsyncDisposable {

@@ -1,4 +1,4 @@
-/** Tells the holder of a lock that others want it: a watch of the key, for as long as the lock is held. */
+/** Tells the holder of a lock that others want it, by a watch of its key. */
 
 import type { KeyWatch } from "./watch.ts";
 import type { AccessAsk } from "./watch-types.ts";
@@ -13,16 +13,15 @@ export interface Contended {
 
 export type ContendedListener = (event: CustomEvent<Contended>) => void;
 
-/** `watch` shows the key. Its target gets `contended` events as well, until it is closed. */
-export function tellOf(watch: KeyWatch): void {
+/** The watch gets `contended` events as well. Of keys with a prefix none is the one that is wanted. */
+export function tellOfContention(watch: KeyWatch): void {
   let told = "0,[]";
   const tell = (): void => {
     const { waiting = 0, asks = [] } = watch.state ?? {};
     const now = `${waiting},${JSON.stringify(asks)}`;
     if (now === told) return;
     told = now;
-    watch.target.dispatchEvent(new CustomEvent("contended", { detail: { waiting, asks } satisfies Contended }));
+    watch.dispatchEvent(new CustomEvent("contended", { detail: { waiting, asks } satisfies Contended }));
   };
   watch.addEventListener("change", tell);
-  tell();
 }

@@ -46,7 +46,7 @@ type Members = Details & Readonly<Record<string, unknown>>;
 export class LatchkeyError extends Error {
   override readonly name: string = "LatchkeyError";
   /** Stable, for programs; the message is for people. */
-  readonly code: string;
+  declare readonly code: string;
   /** Whether the same call may succeed later, unchanged. */
   readonly retryable: boolean = false;
 
@@ -61,10 +61,11 @@ export class LatchkeyError extends Error {
 /** The lock was not free within `timeout`, and never held. */
 export class LockTimeoutError extends LatchkeyError {
   override readonly name = "LockTimeoutError";
+  override readonly retryable = true;
   declare readonly key: string;
 
   constructor(key: string, details: Details = {}) {
-    super("timeout", `lock ${show(key)} was not granted in time`, { retryable: true, ...details, key });
+    super("timeout", `lock ${show(key)} not granted in time`, { ...details, key });
   }
 }
 
@@ -86,8 +87,8 @@ export class SessionClosedError extends LatchkeyError {
   /** The WebSocket close code that said so; absent when this side closed. */
   declare readonly closeCode: number | undefined;
 
-  constructor(closeCode?: number, detail: string = "") {
-    super("session_closed", closeCode ? `closed by the server: ${closeCode} ${detail}` : "closed", { closeCode });
+  constructor(closeCode?: number, detail: string = "closed") {
+    super("session_closed", detail, { closeCode });
   }
 }
 
@@ -127,7 +128,7 @@ export interface Refusal {
   readonly retry_after_ms?: number;
 }
 
-export type ErrorOf = (refusal: Refusal, key: string) => LatchkeyError;
+export type ErrorOf = (refusal: Refusal, key?: string) => LatchkeyError;
 
 /** Which class says what a code does. All others are refusals. */
 const CLASSES: ReadonlyMap<string, typeof LatchkeyError> = new Map<string, typeof LatchkeyError>([
@@ -142,7 +143,7 @@ const CLASSES: ReadonlyMap<string, typeof LatchkeyError> = new Map<string, typeo
   ["revoked", UnavailableError],
 ]);
 
-export const errorOf: ErrorOf = (refusal, key) => {
+export const errorOf: ErrorOf = (refusal, key = "") => {
   const { code, detail = code, retryable = false, limit, reason = "unknown", retry_after_ms: retryAfterMs } = refusal;
   if (code === "timeout") return new LockTimeoutError(key);
   if (code === "lost" || code === "unknown_token") return new LockLostError(key, reason as LossReason);

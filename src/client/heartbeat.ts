@@ -38,7 +38,7 @@ export class Heartbeat {
   }
 
   /** A new connection: no pong of the old one will be acked. */
-  connected(): void {
+  reconnected(): void {
     this.#pongsAt = [];
   }
 

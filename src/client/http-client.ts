@@ -32,7 +32,6 @@ import type {
   OnError,
   ReleaseResult,
 } from "./locks.ts";
-import { reporter } from "./report.ts";
 import type { Auth } from "./session-socket.ts";
 import { extensionOf, releaseOf } from "./answers.ts";
 import { keyListOf, keyStatusOf } from "./told.ts";
@@ -83,7 +82,8 @@ class HttpLocks implements HttpClient {
   constructor(url: string, { auth, space, fetch, onError }: HttpOptions, ports: Ports) {
     this.#ports = ports;
     this.#now = awakeClock(ports);
-    this.#onError = reporter(onError);
+    // In a turn of its own: whatever it throws is an uncaught error there, and breaks nothing here.
+    this.#onError = (error, context) => queueMicrotask(() => onError?.(error, context));
     const send = fetch ?? ((address, init) => globalThis.fetch(address, init));
     this.#requests = new HttpRequests({ url, space, auth, fetch: send, onError: this.#onError }, ports, this.#now);
     const own = { ports, now: this.#now, onError: this.#onError, requests: this.#requests };
@@ -212,8 +212,10 @@ class HttpLocks implements HttpClient {
     let left = false;
     if (renew) hold.renew((signal) => this.#extendHold(hold, undefined, signal));
     return new LockHandle(hold.lock, {
-      grant: hold.grant,
-      check: () => hold.check(),
+      get grant() {
+        hold.check();
+        return hold.grant;
+      },
       extend: (ttl) => this.#extendHold(hold, ttl),
       release: () => {
         if (!left) hold.leave();

@@ -53,7 +53,7 @@ export class IdempotencyMismatchError extends LatchkeyError {
 }
 
 /** Every refusal that a client with idempotent work may hear. */
-export const workErrorOf: ErrorOf = (refusal, key) => {
+export const workErrorOf: ErrorOf = (refusal, key = "") => {
   switch (refusal.code) {
     case "attempt_lost":
       return new AttemptLostError(key, (refusal.reason as AttemptLossReason | undefined) ?? "unknown");

@@ -4,7 +4,6 @@ import { type Ports, systemPorts } from "./clock.ts";
 import type { Client, ConnectOptions } from "./connect.ts";
 import type { Idempotency, IdempotencyCalls } from "./idempotency-calls.ts";
 import { idempotent } from "./idempotent.ts";
-import { reporter } from "./report.ts";
 import { SessionClient } from "./session-client.ts";
 import { SessionIdempotency } from "./session-idempotency.ts";
 
@@ -43,7 +42,7 @@ export function connect(url: string, options: ConnectOptions = {}, ports: Ports 
   };
   const work: Idempotency = {
     idempotency,
-    idempotent: (key, asked, run) => idempotent(idempotency, reporter(options.onError), key, asked, run),
+    idempotent: (key, asked, run) => idempotent(idempotency, client.onError, key, asked, run),
   };
   return Object.assign(client, work);
 }

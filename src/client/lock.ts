@@ -2,7 +2,7 @@
 
 import type { ContendedListener } from "./contention.ts";
 import { asyncDispose } from "./dispose.ts";
-import { type LatchkeyError, LockLostError, type Loss } from "./errors.ts";
+import { type LatchkeyError, LockLostError } from "./errors.ts";
 import type { Extension, Lock, Mode, OnError } from "./locks.ts";
 import { onAbort } from "./signals.ts";
 import type { KeyWatch } from "./watch.ts";
@@ -13,20 +13,17 @@ export type Granted = Pick<Lock, "key" | "mode" | "token" | "fence">;
 export class Grant {
   /** Both are made when somebody asks for them: most locks are let go before anybody does. */
   #end: AbortController | undefined;
-  #lost: Promise<Loss> | undefined;
+  #lost: Promise<LockLostError> | undefined;
 
   get signal(): AbortSignal {
     this.#end ??= new AbortController();
     return this.#end.signal;
   }
 
-  get lost(): Promise<Loss> {
+  get lost(): Promise<LockLostError> {
     const { signal } = this;
     this.#lost ??= new Promise((resolve) => {
-      onAbort(signal, () => {
-        const { reason, by } = signal.reason as LockLostError;
-        resolve({ reason, by });
-      });
+      onAbort(signal, () => resolve(signal.reason as LockLostError));
     });
     return this.#lost;
   }
@@ -39,9 +36,8 @@ export class Grant {
 
 /** What a handle needs from the client that granted it. */
 export interface Grip {
+  /** After a look at the clock: a lock whose time is over is lost before this returns. */
   readonly grant: Grant;
-  /** Looks at the clock: a lock whose time is over is lost before this returns. */
-  check(): void;
   extend(ttl: number | undefined): Promise<Extension>;
   /** Called once; once more after it rejected with something retryable. */
   release(): Promise<unknown>;
@@ -53,10 +49,10 @@ export interface Grip {
 }
 
 export class LockHandle implements Lock {
-  readonly key: string;
-  readonly mode: Mode;
-  readonly token: string;
-  readonly fence: number;
+  declare readonly key: string;
+  declare readonly mode: Mode;
+  declare readonly token: string;
+  declare readonly fence: number;
   readonly #grip: Grip;
   #released: Promise<void> | undefined;
   /** A hand-over on its way. */
@@ -64,21 +60,17 @@ export class LockHandle implements Lock {
   /** Of the key, made when somebody asks for it. What others want is told as its events. */
   #watch: KeyWatch | undefined;
 
-  constructor({ key, mode, token, fence }: Granted, grip: Grip) {
-    this.key = key;
-    this.mode = mode;
-    this.token = token;
-    this.fence = fence;
+  constructor(granted: Granted, grip: Grip) {
+    ({ key: this.key, mode: this.mode, token: this.token, fence: this.fence } = granted);
     this.#grip = grip;
   }
 
   get signal(): AbortSignal {
     // Code that wakes from a suspend may get here before any timer does.
-    this.#grip.check();
     return this.#grip.grant.signal;
   }
 
-  get lost(): Promise<Loss> {
+  get lost(): Promise<LockLostError> {
     return this.#grip.grant.lost;
   }
 
@@ -100,12 +92,13 @@ export class LockHandle implements Lock {
   }
 
   addEventListener(type: "contended", listener: ContendedListener): void {
-    this.#watch ??= this.#contention();
-    this.#watch.target.addEventListener(type, listener as EventListener);
+    this.#watch ??= this.#grip.watch(this.signal);
+    if (this.#released !== undefined) this.#watch.close();
+    this.#watch.addEventListener(type, listener);
   }
 
   removeEventListener(type: "contended", listener: ContendedListener): void {
-    this.#watch?.target.removeEventListener(type, listener as EventListener);
+    this.#watch?.removeEventListener(type, listener);
   }
 
   /** Never throws: an error here would hide the one of the work. A loss has been told by `signal` already. */
@@ -141,15 +134,6 @@ export class LockHandle implements Lock {
 
   async #over(): Promise<never> {
     throw new LockLostError(this.key, "released");
-  }
-
-  #contention(): KeyWatch {
-    const watch = this.#grip.watch(this.#released === undefined ? this.signal : AbortSignal.abort());
-    import("./contention.ts").then(
-      ({ tellOf }) => tellOf(watch),
-      (error: unknown) => this.#grip.onError(error, { where: "watch" }),
-    );
-    return watch;
   }
 }
 

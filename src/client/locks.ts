@@ -4,7 +4,7 @@
  */
 
 import type { ContendedListener } from "./contention.ts";
-import type { Loss } from "./errors.ts";
+import type { LockLostError } from "./errors.ts";
 
 export type Mode = "exclusive" | "shared";
 
@@ -49,8 +49,8 @@ export interface Lock extends AsyncDisposable {
    * grant the key to the next, as far as that can be known. Pass it to the work under the lock.
    */
   readonly signal: AbortSignal;
-  /** Resolves when `signal` aborts. Never rejects; stays pending when the lock is released. */
-  readonly lost: Promise<Loss>;
+  /** Resolves when `signal` aborts, with its reason. Never rejects; stays pending when the lock is released. */
+  readonly lost: Promise<LockLostError>;
   /**
    * Lease = now + `ttl` ms (default: as asked last). Rejects with `LockLostError` when the lock is over (an ended lease is
    * never revived), `UnavailableError` when there was no answer.

@@ -5,7 +5,7 @@
 
 /** What is used of a window. */
 export interface Page {
-  readonly document: { readonly visibilityState: string };
+  readonly document: { readonly hidden: boolean };
   addEventListener(type: string, listener: () => void, options: { capture: boolean; signal: AbortSignal }): void;
 }
 
@@ -22,19 +22,14 @@ const MEANINGS = {
   visibilitychange: "wake",
 } as const;
 
-/** The window that this runs in, if there is a document. Elsewhere nobody freezes anything. */
-export function ownPage(): Page | undefined {
-  return "document" in globalThis ? (globalThis as unknown as Page) : undefined;
-}
-
 /**
  * Tells what becomes of the page until the signal aborts. It listens on the window and in the capture phase, also for what the
  * document is told, so that it hears of everything before the listeners of a page that connected first do.
  */
 export function followPage(page: Page, signal: AbortSignal, tell: (meaning: "leave" | "wake") => void): void {
-  for (const [type, meaning] of Object.entries(MEANINGS)) {
+  for (const type in MEANINGS) {
     const listener = (): void => {
-      if (type !== "visibilitychange" || page.document.visibilityState === "visible") tell(meaning);
+      if (!page.document.hidden || type !== "visibilitychange") tell(MEANINGS[type as keyof typeof MEANINGS]);
     };
     page.addEventListener(type, listener, { capture: true, signal });
   }

@@ -17,18 +17,19 @@ import type { Watched } from "./watch-types.ts";
 const STATUSES: readonly ConnectionStatus[] = ["connected", "connecting", "reconnecting", "closed"];
 
 export class Parts<Added extends Addition> {
-  readonly #open: (part: number) => SessionClient<Added>;
+  readonly #open: (partOf: (url: string) => string) => SessionClient<Added>;
   readonly #sessions: Map<number, SessionClient<Added>>;
   readonly #spread: number;
 
-  constructor(first: SessionClient<Added>, spread: number, open: (part: number) => SessionClient<Added>) {
+  /** `open`: opens a session at an address that is made of the first one's. */
+  constructor(first: SessionClient<Added>, open: (partOf: (url: string) => string) => SessionClient<Added>) {
     this.#open = open;
-    this.#spread = spread;
+    this.#spread = first.machine.spread;
     this.#sessions = new Map([[0, first]]);
   }
 
   get connection(): ConnectionStatus {
-    const worst = Math.max(...[...this.#sessions.values()].map(({ ownConnection }) => STATUSES.indexOf(ownConnection)));
+    const worst = Math.max(...[...this.#sessions.values()].map(({ machine }) => STATUSES.indexOf(machine.status)));
     return STATUSES[worst] ?? "closed";
   }
 
@@ -65,7 +66,11 @@ export class Parts<Added extends Addition> {
   #session(part: number): SessionClient<Added> {
     const known = this.#sessions.get(part);
     if (known !== undefined) return known;
-    const session = this.#open(part);
+    const session = this.#open((url) => {
+      const address = new URL(url);
+      address.searchParams.set("part", String(part));
+      return address.href;
+    });
     this.#sessions.set(part, session);
     return session;
   }

@@ -23,6 +23,11 @@ export interface Suspension {
   readonly delayMs?: number;
 }
 
+/** What hello says of a session that may go on. */
+export function resumable(welcome: Welcome | undefined): Pick<Welcome, "session" | "secret"> | undefined {
+  return welcome && { session: welcome.session, secret: welcome.secret };
+}
+
 /** `session`: as it was welcomed, if it was. `wasOpen`: the connection, not only asked for. */
 export function suspensionOf(
   now: number,
@@ -49,15 +54,15 @@ export function reconcile(book: ClaimBook, helloAt: number, claims: readonly Cla
     if (hold.session !== book.session) continue;
     if (claim?.state === "holding") {
       setLease(book, hold, leaseUntil(helloAt, claim.expires_in));
-    } else if (hold.open > 0) {
+    } else if (hold.handles > 0) {
       lose(book, hold, (claim?.outcome as LossReason | undefined) ?? "unknown");
     }
     // Else its last release is sent again, and the answer says how it ended.
   }
-  for (const entry of Array.from(book.entries.values())) {
+  for (const entry of Array.from(book.requests.values())) {
     const claim = told.get(entry.id);
     told.delete(entry.id);
-    if (claim?.state === "waiting") entry.queued = true;
+    if (claim?.state === "waiting") entry.isQueued = true;
     else if (claim?.state === "holding") grant(book, entry, claim, leaseUntil(helloAt, claim.expires_in));
     else if (claim?.outcome === "timed_out") refuse(book, entry, { code: "timeout" });
     else if (claim?.outcome === "revoked") refuse(book, entry, { code: "revoked" });

@@ -5,10 +5,9 @@
  */
 
 import { SUBPROTOCOL } from "../protocol/limits.ts";
-import type { Extended, ListFrame, Released, StatusFrame } from "../protocol/server-frames.ts";
-import type { Addition, Asked, Plug, SessionLink } from "./addition.ts";
+import type { ListFrame, StatusFrame } from "../protocol/server-frames.ts";
+import type { Addition, Asked, Asking, Plug, SessionLink } from "./addition.ts";
 import { askAcquire, askExtend, askOther, askRelease, giveUp } from "./claim-asks.ts";
-import type { ClaimBook } from "./claim-book.ts";
 import { awakeClock, type Ports } from "./clock.ts";
 import type { Client, ConnectOptions, StealOptions } from "./connect.ts";
 import { asyncDispose } from "./dispose.ts";
@@ -27,10 +26,9 @@ import type {
 } from "./locks.ts";
 import { followPage } from "./page-life.ts";
 import type { Parts } from "./parts.ts";
-import { reporter } from "./report.ts";
 import { SessionMachine } from "./session-machine.ts";
 import { SessionSocket, type Surroundings } from "./session-socket.ts";
-import type { Answer, Call, ConnectionStatus, Entry, Held, World } from "./session-types.ts";
+import type { ConnectionStatus, Entry, Held, World } from "./session-types.ts";
 import { onAbort } from "./signals.ts";
 import { extensionOf, releaseOf } from "./answers.ts";
 import { addressOf } from "./url.ts";
@@ -45,87 +43,80 @@ import { tryAcquire, withLock } from "./with-lock.ts";
 export class SessionClient<Added extends Addition = Addition>
   implements Client, SessionLink, Surroundings, WatchesLink, World
 {
-  readonly ready: Promise<void>;
+  declare readonly ready: Promise<void>;
   readonly locks: LatchLocks = webLocks(this);
   /** What was plugged in. */
-  readonly added: Added | undefined;
-  readonly ports: Ports;
+  declare readonly added: Added | undefined;
+  declare readonly ports: Ports;
   readonly now: () => number;
-  readonly onError: OnError;
-  readonly socket: SessionSocket;
+  declare readonly onError: OnError;
+  declare readonly socket: SessionSocket;
   readonly #options: ConnectOptions;
-  readonly #open: (part: number) => SessionClient<Added>;
-  readonly #machine: SessionMachine;
+  /** Another session, which is all one part of a space whose keys are spread; its address is made of this one's. */
+  readonly #open: (partOf: (url: string) => string) => SessionClient<Added>;
+  /** Of this session alone, also when it is one of several. */
+  declare readonly machine: SessionMachine;
   /** The clock will be looked at then. */
   readonly #wakeAt: ReturnType<typeof waker>;
-  readonly #listeners: Set<() => void> = new Set();
+  readonly #listeners: Set<() => unknown> = new Set();
   /** Aborts when the session is closed. */
   readonly #over = new AbortController();
   #settleReady!: (error: Error | undefined) => void;
-  #told: ConnectionStatus = "connecting";
-  #closing: Promise<void> | undefined;
   #parts: Parts<Added> | undefined;
-  #loading: Promise<Parts<Added>> | undefined;
 
-  /** `part`: of a space whose keys are spread; then all that is asked here is asked of this session. */
-  constructor(url: string, options: ConnectOptions, ports: Ports, plug?: Plug<Added>, part = 0) {
-    const { auth, grace = 0, space = "", signal } = options;
+  constructor(url: string, options: ConnectOptions, ports: Ports, plug?: Plug<Added>) {
+    const { auth, grace, space = "", signal } = options;
     const onStatus = (): void => this.#changed();
-    this.#open = (other) =>
-      new SessionClient(url, { ...options, onStatus, signal: this.#over.signal }, ports, plug, other);
+    this.#open = (partOf) =>
+      new SessionClient(partOf(url), { ...options, onStatus, signal: this.#over.signal }, ports, plug);
     this.#options = options;
+    let told: ConnectionStatus = "connecting";
+    this.subscribe(() => {
+      if (told !== this.connection) options.onStatus?.((told = this.connection));
+    });
     this.ports = ports;
     this.now = awakeClock(ports);
-    this.onError = reporter(options.onError);
+    // In a turn of its own: whatever it throws is an uncaught error there, and breaks nothing here.
+    this.onError = (error, context) => queueMicrotask(() => options.onError?.(error, context));
     const address = addressOf(url, "ws", "/v1/session");
     // Some servers must know before the hello where the session goes. Empty: wherever the credential belongs.
     address.searchParams.set("space", space);
-    if (part > 0) address.searchParams.set("part", String(part));
     const credential = async (): Promise<string | undefined> => {
-      if (grace > 0) this.#machine.resume = await import("./resume.ts");
+      if (grace) this.machine.resuming = await import("./resume.ts");
       return typeof auth === "function" ? auth() : auth;
     };
     const Socket = options.WebSocket ?? WebSocket;
     this.socket = new SessionSocket(this, credential, () => new Socket(address.href, [SUBPROTOCOL]));
     this.added = plug?.(this);
-    this.#machine = new SessionMachine(options, this, this.added);
-    this.#wakeAt = waker(ports, this.now, (isLate) => this.#step((machine) => isLate && machine.wake()));
+    this.machine = new SessionMachine(options, this, this.added);
+    this.#wakeAt = waker(ports, this.now, (isLate) => this.book((machine) => isLate && machine.wake()));
     this.ready = new Promise((resolve, reject) => {
-      this.#settleReady = (error) => (error === undefined ? resolve() : reject(error));
+      this.#settleReady = (error) => (error ? reject(error) : resolve());
     });
     // Nobody has to look at it.
     this.ready.catch(() => undefined);
-    onAbort(signal, () => this.close().catch(() => undefined));
-    this.#step((machine) => machine.start());
-    if (ports.page !== undefined && options.pageLife !== "off") {
-      followPage(ports.page, this.#over.signal, (meaning) => this.#step((machine) => machine[meaning]()));
+    onAbort(signal, () => this.close());
+    this.tell("wake");
+    if (ports.page && options.pageLife !== "off") {
+      followPage(ports.page, this.#over.signal, (meaning) => this.tell(meaning));
     }
   }
 
   get connection(): ConnectionStatus {
-    return this.#parts?.connection ?? this.ownConnection;
-  }
-
-  /** Of this session alone. */
-  get ownConnection(): ConnectionStatus {
-    return this.#machine.status;
+    return this.#parts?.connection ?? this.machine.status;
   }
 
   get session(): string | undefined {
-    return this.#machine.session;
+    return this.machine.welcomeTold?.session;
   }
 
   get user(): string | undefined {
-    return this.#machine.user;
+    return this.machine.welcomeTold?.user ?? this.#options.user;
   }
 
   acquire(key: string, { signal, ...wanted }: AcquireOptions = {}): Promise<Lock> {
     return this.at(key, (session) =>
-      session.wait(
-        signal,
-        (call, book) => askAcquire(book, call, key, wanted),
-        (hold: Held) => new LockHandle(hold, this.#gripOn(session, hold)),
-      ),
+      session.wait(askAcquire(key, wanted), (hold: Held) => new LockHandle(hold, this.#gripOn(session, hold)), signal),
     );
   }
 
@@ -145,39 +136,38 @@ export class SessionClient<Added extends Addition = Addition>
     return this.acquire(key, { ...options, steal: true, message: reason });
   }
 
-  async extend(key: string, token: string, ttl: number): Promise<Extension> {
-    return extensionOf(await this.#askAt<Extended>({ t: "extend", key, token, ttl }));
+  extend(key: string, token: string, ttl: number): Promise<Extension> {
+    return this.#askAt({ t: "extend", key, token, ttl }, extensionOf);
   }
 
-  async release(key: string, token: string): Promise<ReleaseResult> {
-    return releaseOf(await this.#askAt<Released>({ t: "release", key, token }));
+  release(key: string, token: string): Promise<ReleaseResult> {
+    return this.#askAt({ t: "release", key, token }, releaseOf);
   }
 
   async status(key: string): Promise<KeyStatus> {
-    const [told, { statusOf }] = await Promise.all([
-      this.#askAt<StatusFrame>({ t: "status", key }),
-      import("./told.ts"),
-    ]);
-    return statusOf(told);
+    const told = await this.#askAt<StatusFrame>({ t: "status", key });
+    return (await import("./told.ts")).statusOf(told);
   }
 
   async list(options: ListOptions = {}): Promise<KeyList> {
-    const [told, { listOf }] = await Promise.all([
-      this.request<ListFrame>({ t: "list", ...options }),
-      import("./told.ts"),
-    ]);
-    return listOf(this, options, told);
+    const told = await this.request<ListFrame>({ t: "list", ...options });
+    return (await import("./told.ts")).listOf(this, options, told);
   }
 
   subscribe(listener: () => void): () => void {
-    const call = (): void => listener();
+    const call = (): unknown => this.#listeners.has(call) && listener();
     this.#listeners.add(call);
     return () => this.#listeners.delete(call);
   }
 
   watch(watched: Watched, { signal }: WatchOptions = {}): KeyWatch {
     const watch = new KeyWatch(watched, signal);
-    import("./watching.ts").then(({ follow }) => follow(watch, this)).catch((error: Error) => watch.close(error));
+    import("./watching.ts")
+      .then(({ follow }) => follow(watch, this))
+      .catch((error: Error) => {
+        this.onError(error, { where: "watch" });
+        watch.close(error);
+      });
     return watch;
   }
 
@@ -187,8 +177,7 @@ export class SessionClient<Added extends Addition = Addition>
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#parts?.close() ?? this.closeOwn();
-    return this.#closing;
+    return this.#parts?.close() ?? this.closeOwn();
   }
 
   [asyncDispose](): Promise<void> {
@@ -205,39 +194,32 @@ export class SessionClient<Added extends Addition = Addition>
     }
   }
 
-  /** Over how many parts the keys of the space are spread, as far as it is known. */
-  get spread(): number {
-    return this.#machine.spread;
-  }
-
   /** The sessions of a space that is spread. */
-  loadParts(): Promise<Parts<Added>> {
-    this.#loading ??= import("./parts.ts").then(({ Parts }) => {
-      this.#parts = new Parts(this, this.spread, this.#open);
-      return this.#parts;
-    });
-    return this.#loading;
+  async loadParts(): Promise<Parts<Added>> {
+    const { Parts } = await import("./parts.ts");
+    this.#parts ??= new Parts(this, this.#open);
+    return this.#parts;
   }
 
   // Of this session alone.
 
   /** Asks for something that has an answer of its own. The frame says which, so the caller says the type. */
-  request<Told extends Answer>(frame: Asked): Promise<Told> {
-    return this.wait(undefined, (call, book) => askOther(book, call, frame));
+  request<Given>(frame: Asked, give?: (told: never) => Given): Promise<Given> {
+    return this.wait(askOther(frame), give);
   }
 
   /** Asks for something, and withdraws it when the signal aborts. `give`: from what was told, before anything else is heard. */
   async wait<Given>(
-    signal: AbortSignal | undefined,
-    ask: (call: Call, book: ClaimBook) => Entry,
+    asking: Asking,
     give: (told: never) => Given = (told) => told,
+    signal?: AbortSignal,
   ): Promise<Given> {
     signal?.throwIfAborted();
     let entry: Entry;
     const stop = (): void => this.book((book) => giveUp(book, entry, signal?.reason as Error));
     try {
       return await new Promise((resolve, reject) => {
-        entry = this.book((book) => ask({ resolve: (told) => resolve(give(told as never)), reject }, book));
+        entry = this.book((book) => asking(book, { tell: (told) => resolve(give(told as never)), refuse: reject }));
         // The asking may have told of a loss, and whoever heard that may have aborted the signal.
         onAbort(signal, stop);
       });
@@ -246,59 +228,54 @@ export class SessionClient<Added extends Addition = Addition>
     }
   }
 
-  /** What is asked and held, after a look at the clock: a lock whose time is over is lost before this returns. */
-  book<T>(use: (book: ClaimBook) => T): T {
-    return this.#step(({ book }) => use(book));
+  /**
+   * What is asked and held, after a look at the clock: a lock whose time is over is lost before this returns. One input to the machine, and
+   * the timer for what comes next.
+   */
+  book<T>(use: (book: SessionMachine) => T): T {
+    const result = this.machine.step(this.now(), use);
+    this.#wakeAt(this.machine.wakeAt, this.machine.holds.size > 0);
+    return result;
   }
 
-  /** What the socket tells. */
-  fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void {
-    this.#step((machine) => machine[event](told as never));
+  /** What the socket tells, and the page. */
+  tell(event: "opened" | "received" | "closed" | "leave" | "wake", told?: string | number): void {
+    this.book((machine) => machine[event](told as never));
   }
 
   // What the machine tells.
 
   changed(status: ConnectionStatus, error?: LatchkeyError): void {
-    this.#machine.book.watches?.connection(status);
+    this.machine.watches?.connection(status);
     // The first one is `connected` or `closed`; later ones settle nothing.
     this.#settleReady(error);
     if (status === "closed") this.#over.abort();
-    queueMicrotask(() => this.#changed());
+    this.#changed();
   }
 
-  async closeOwn(): Promise<void> {
-    this.#step((machine) => machine.close());
-    await this.socket.closed;
+  closeOwn(): Promise<void> {
+    this.book((machine) => machine.close());
+    return this.socket.closed;
   }
 
-  #askAt<Told extends Answer>(frame: Extract<Asked, { key: string }>): Promise<Told> {
-    return this.at(frame.key, (session) => session.request(frame));
+  #askAt<Given>(frame: Extract<Asked, { key: string }>, give?: (told: never) => Given): Promise<Given> {
+    return this.at(frame.key, (session) => session.request(frame, give));
   }
 
+  /** Each is called in a turn of its own: one that throws keeps no other from it. */
   #changed(): void {
-    for (const tell of this.#listeners) tell();
-    const { connection } = this;
-    if (connection === this.#told) return;
-    this.#told = connection;
-    this.#options.onStatus?.(connection);
-  }
-
-  /** One input to the machine, and the timer for what comes next. */
-  #step<T>(input: (machine: SessionMachine) => T): T {
-    const result = this.#machine.step(this.now(), input);
-    this.#wakeAt(this.#machine.wakeAt, this.#machine.book.holds.size > 0);
-    return result;
+    for (const tell of this.#listeners) queueMicrotask(tell);
   }
 
   /** For one handle of a lock. */
   #gripOn(session: SessionClient<Added>, hold: Held): Grip {
     const { key, token, grant } = hold;
     return {
-      grant,
-      check: () => session.book(() => undefined),
-      extend: async (ttl) =>
-        extensionOf(await session.wait(undefined, (call, book) => askExtend(book, call, hold, ttl))),
-      release: () => session.wait(undefined, (call, book) => askRelease(book, call, hold)),
+      get grant() {
+        return session.book(() => grant);
+      },
+      extend: (ttl) => session.wait(askExtend(hold, ttl), extensionOf),
+      release: () => session.wait(askRelease(hold)),
       handTo: (to) => session.request({ t: "hand_to", key, token, session: to }),
       watch: (signal) => this.watch(key, { signal }),
       onError: this.onError,

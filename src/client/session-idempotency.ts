@@ -44,14 +44,14 @@ export class SessionIdempotency implements IdempotencyCalls, Addition {
   async begin(key: string, { signal, renew = false, ...asked }: BeginOptions = {}): Promise<Begun> {
     const frame = { t: "begin", key, ...asked } as const;
     const begun = await this.#link.wait(
-      signal,
-      (call, book) => askOther(book, call, frame, "in_progress"),
+      askOther(frame, "in_progress"),
       (told: StartTold | ReplayFrame) => {
         if (told.t === "replay") return told;
         // At once: what ends it may come with the same message.
         const { id, attempt, number, lease, expires_in: expiresIn, until } = told;
         return this.#attempts.started({ id, key, attempt, number, lease, expiresIn, until }, renew);
       },
+      signal,
     );
     return "t" in begun ? replayOf(begun) : begun;
   }
@@ -82,7 +82,7 @@ export class SessionIdempotency implements IdempotencyCalls, Addition {
   }
 
   allLost(book: ClaimBook, reason: AttemptLossReason): void {
-    book.later(() => this.#attempts.loseAll(reason));
+    book.afterStep(() => this.#attempts.loseAll(reason));
   }
 }
 

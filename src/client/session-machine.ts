@@ -16,15 +16,16 @@ import { PROTOCOL_VERSION } from "../protocol/limits.ts";
 import type { ServerFrame, Welcome } from "../protocol/server-frames.ts";
 import { ACK, PING, PONG } from "../protocol/server-frames.ts";
 import type { Addition } from "./addition.ts";
-import { backoffMs, laterMs } from "./backoff.ts";
+import { backoffMs } from "./backoff.ts";
 import { received } from "./claim-answers.ts";
-import type { ClaimBook } from "./claim-book.ts";
-import { closeBook, endSession, loseAll, sendAll, serveDue, suspend } from "./claim-session.ts";
+import { type ClaimBook, fail } from "./claim-book.ts";
+import { endSession, loseAll, sendAll, serveDue, suspend } from "./claim-session.ts";
 import { NEVER } from "./clock.ts";
 import { errorOf, type LatchkeyError, SessionClosedError, UnavailableError } from "./errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type * as Resume from "./resume.ts";
 import type { ConnectionStatus, SessionSettings, World } from "./session-types.ts";
+import type { Watches } from "./watches.ts";
 
 /** A connection counts as a success after this long, ms: one that opens and closes at once is a failure. */
 const MIN_UPTIME_MS = 5_000;
@@ -37,17 +38,25 @@ type State = "idle" | "connecting" | "greeting" | "open" | "closed";
 /** The server is there, but asks to come back later. */
 const LATER_CODES: ReadonlySet<number | undefined> = new Set([CLOSE_OVERLOADED, CLOSE_TOO_MANY, CLOSE_INTERNAL]);
 
-export class SessionMachine {
-  /** What is asked and held. */
-  readonly book: ClaimBook;
+export class SessionMachine implements ClaimBook {
+  nowMs = 0;
+  dueAt = NEVER;
+  serial = 0;
+  session: string | undefined;
+  ended: LatchkeyError | undefined;
+  readonly requests: ClaimBook["requests"] = new Map();
+  readonly holds: ClaimBook["holds"] = new Map();
+  readonly heartbeat: Heartbeat = new Heartbeat();
+  declare readonly added: Addition | undefined;
+  watches: Watches | undefined;
+  /** How the server welcomed the session, if there is one. Kept over a loss of the connection, to resume with. */
+  welcomeTold: Welcome | undefined;
   /** Must be set before a session with a grace connects. */
-  resume: typeof Resume | undefined;
+  resuming: typeof Resume | undefined;
   /** Over how many parts the keys of the space are spread, as told by the last welcome. */
   spread = 1;
   readonly #world: World;
   readonly #settings: SessionSettings;
-  readonly #reconnect: NonNullable<SessionSettings["reconnect"]>;
-  readonly #heartbeat = new Heartbeat();
   /** What the world does when the step is over. */
   readonly #acts: (() => void)[] = [];
   #state: State = "idle";
@@ -56,8 +65,6 @@ export class SessionMachine {
   /** When hello was sent, and when one was welcomed last. */
   #helloAt = 0;
   #openedAt: number | undefined;
-  /** Kept over a loss of the connection, to resume with. */
-  #session: Welcome | undefined;
   /** Without a connection: holdings are lost then. */
   #believedUntil = NEVER;
   #failures = 0;
@@ -67,24 +74,13 @@ export class SessionMachine {
 
   constructor(settings: SessionSettings, world: World, added?: Addition) {
     this.#settings = settings;
-    this.#reconnect = settings.reconnect ?? {};
     this.#world = world;
-    this.book = {
-      now: 0,
-      dueAt: NEVER,
-      serial: 0,
-      entries: new Map(),
-      holds: new Map(),
-      heartbeat: this.#heartbeat,
-      added,
-      later: (act) => this.#acts.push(act),
-      send: (text) => this.#sendText(text),
-    };
+    this.added = added;
   }
 
   /** One input, after what is over by the clock; then the world does what comes of it, which may be the cause of another step. */
   step<T>(now: number, input: (machine: SessionMachine) => T): T {
-    this.book.now = now;
+    this.nowMs = now;
     this.#serve();
     const result = input(this);
     this.#serve();
@@ -94,7 +90,7 @@ export class SessionMachine {
 
   /** There must be a step then. */
   get wakeAt(): number {
-    return Math.min(this.#dueAt, this.book.dueAt);
+    return Math.min(this.#connectionDueAt, this.dueAt);
   }
 
   get status(): ConnectionStatus {
@@ -103,38 +99,33 @@ export class SessionMachine {
     return this.#openedAt === undefined ? "connecting" : "reconnecting";
   }
 
-  /** The public id of the session, if there is one. */
-  get session(): string | undefined {
-    return this.#session?.session;
+  afterStep(act: () => void): void {
+    this.#acts.push(act);
   }
 
-  /** Who is behind it. */
-  get user(): string | undefined {
-    return this.#session?.user ?? this.#settings.user;
+  send(text: string): void {
+    this.afterStep(() => this.#world.socket.send(text));
   }
 
   // Inputs.
 
-  start(): void {
-    if (this.#state === "idle") this.#stateUntil = this.book.now;
-  }
-
   /** The socket is open. `auth`: the credential for this attempt. */
   opened(auth: string | undefined): void {
     if (this.#state !== "connecting") return;
-    const { space, grace = 0, meta, user } = this.#settings;
-    const resume = this.#session && { session: this.#session.session, secret: this.#session.secret };
-    this.#send({ t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, user, resume });
+    const { space, grace, meta, user } = this.#settings;
+    const resume = this.resuming?.resumable(this.welcomeTold);
+    const hello: ClientFrame = { t: "hello", v: PROTOCOL_VERSION, space, auth, grace, meta, user, resume };
+    this.send(JSON.stringify(hello));
     this.#state = "greeting";
-    this.#helloAt = this.book.now;
+    this.#helloAt = this.nowMs;
     this.#complaint = undefined;
-    this.#heartbeat.connected();
+    this.heartbeat.reconnected();
   }
 
   received(text: string): void {
     if (!this.#isGreeted) return;
     if (text === PING) this.#pong();
-    else if (text === ACK) this.#heartbeat.acked();
+    else if (text === ACK) this.heartbeat.acked();
     else this.#message(text);
   }
 
@@ -147,7 +138,7 @@ export class SessionMachine {
   /** For good. What is held is let go, what waits is refused. */
   close(): void {
     if (this.#state === "closed") return;
-    loseAll(this.book, "closed", true);
+    loseAll(this, "closed", true);
     this.#sayBye();
     this.#end(new SessionClosedError());
   }
@@ -156,7 +147,7 @@ export class SessionMachine {
   leave(): void {
     if (this.#state === "closed") return;
     const away = new UnavailableError("away", "the page went away");
-    this.#sessionEnded(this.#settings.requeue === true ? undefined : away);
+    this.#sessionEnded(this.#settings.requeue ? undefined : away);
     this.#sayBye();
     this.#enter("idle");
   }
@@ -166,7 +157,7 @@ export class SessionMachine {
     if (this.#state === "open") return this.#probe();
     // An attempt that is under way may have begun while there was no network: when it fails, the next one comes soon.
     this.#failures = 0;
-    this.start();
+    if (this.#state === "idle") this.#stateUntil = this.nowMs;
   }
 
   // How it works.
@@ -175,36 +166,40 @@ export class SessionMachine {
     return this.#state === "greeting" || this.#state === "open";
   }
 
-  get #dueAt(): number {
-    if (this.#state === "open") return Math.min(this.#heartbeat.deadAt, this.#heartbeat.provenBy);
+  get #connectionDueAt(): number {
+    if (this.#state === "open") return Math.min(this.heartbeat.deadAt, this.heartbeat.provenBy);
     return Math.min(this.#stateUntil, this.#believedUntil);
   }
 
   /** What is over by the clock. */
   #serve(): void {
-    const { now } = this.book;
+    const { nowMs: now } = this;
     if (now >= this.#believedUntil) {
       this.#believedUntil = NEVER;
-      loseAll(this.book, "dropped");
+      loseAll(this, "dropped");
     }
-    if (now >= this.#dueAt) {
+    if (now >= this.#connectionDueAt) {
       if (this.#state === "idle") {
-        this.#enter("connecting", now + (this.#reconnect.timeoutMs ?? CONNECT_TIMEOUT_MS), this.#believedUntil);
-        this.#acts.push(() => this.#world.socket.open());
-      } else if (this.#state === "open" && now < this.#heartbeat.deadAt && this.#heartbeat.isLate(now)) this.#probe();
+        this.#enter(
+          "connecting",
+          now + (this.#settings.reconnect?.timeoutMs ?? CONNECT_TIMEOUT_MS),
+          this.#believedUntil,
+        );
+        this.afterStep(() => this.#world.socket.open());
+      } else if (this.#state === "open" && now < this.heartbeat.deadAt && this.heartbeat.isLate(now)) this.#probe();
       else this.#giveUp();
     }
-    serveDue(this.book);
+    serveDue(this);
   }
 
   /** An ack that nobody was asked for costs the server nothing, and is evidence like any other. */
   #probe(): void {
-    if (this.#heartbeat.probed(this.book.now)) this.#pong();
+    if (this.heartbeat.probed(this.nowMs)) this.#pong();
   }
 
   #pong(): void {
-    this.#sendText(PONG);
-    this.#heartbeat.ponged(this.book.now);
+    this.send(PONG);
+    this.heartbeat.ponged(this.nowMs);
   }
 
   /** The connection is dead, whatever the socket says. */
@@ -219,7 +214,7 @@ export class SessionMachine {
     try {
       frames = [JSON.parse(text)].flat();
     } catch (cause) {
-      this.#trouble(new UnavailableError("internal", "the frame is not JSON", { cause }));
+      this.#trouble(cause);
       return this.#giveUp();
     }
     for (const frame of frames) {
@@ -233,60 +228,56 @@ export class SessionMachine {
     else if (frame.t === "draining") this.#retryAfterMs = frame.retry_after_ms;
     else if (frame.t === "error") {
       this.#complaint = frame.detail;
-      this.#trouble(errorOf(frame, ""));
-    } else if (this.#state === "open" && typeof frame.id === "string") {
-      received(this.book, frame);
-    }
+      this.#trouble(errorOf(frame));
+    } else if (this.#state === "open") received(this, frame);
   }
 
   #welcomed(welcome: Welcome): void {
     if (this.#state !== "greeting") return;
     const { session, resumed, claims, deadline, spread = 1 } = welcome;
-    if (!resumed) endSession(this.book);
-    this.#session = welcome;
+    if (!resumed) endSession(this);
+    this.welcomeTold = welcome;
     this.spread = spread;
-    this.#openedAt = this.book.now;
-    this.#heartbeat.welcomed(this.#helloAt, deadline);
+    this.#openedAt = this.nowMs;
+    this.heartbeat.welcomed(this.#helloAt, deadline);
     this.#enter("open");
-    this.book.session = session;
-    if (resumed) this.resume?.reconcile(this.book, this.#helloAt, claims);
-    sendAll(this.book);
+    this.session = session;
+    if (resumed) this.resuming?.reconcile(this, this.#helloAt, claims);
+    sendAll(this);
   }
 
   /** The connection is lost, or could not be made. */
   #down(code: number | undefined): void {
     if (FATAL_CLOSE_CODES.has(code as number)) {
-      loseAll(this.book, "dropped", true);
+      loseAll(this, "dropped", true);
       return this.#end(new SessionClosedError(code, this.#complaint));
     }
-    const { now } = this.book;
+    const { nowMs: now } = this;
     const wasOpen = this.#state === "open";
-    if (wasOpen && now - (this.#openedAt ?? now) >= (this.#reconnect.minUptimeMs ?? MIN_UPTIME_MS)) this.#failures = 0;
-    const suspension = this.resume?.suspensionOf(now, this.#heartbeat, this.#session, code, wasOpen);
-    if (suspension?.believedUntil) suspend(this.book);
+    if (wasOpen && now - (this.#openedAt as number) >= MIN_UPTIME_MS) this.#failures = 0;
+    const suspension = this.resuming?.suspensionOf(now, this.heartbeat, this.welcomeTold, code, wasOpen);
+    if (suspension?.believedUntil) suspend(this);
     else this.#sessionEnded();
     this.#enter("idle", now + (suspension?.delayMs ?? this.#delayMs(code)), suspension?.believedUntil);
   }
 
   #delayMs(code: number | undefined): number {
-    const random = (this.#reconnect.random ?? this.#world.ports.random)();
     const toldMs = this.#retryAfterMs;
-    const failures = this.#failures++;
     this.#retryAfterMs = undefined;
-    return (
-      toldMs ??
-      (LATER_CODES.has(code) ? laterMs(random, this.#reconnect) : backoffMs(failures, random, this.#reconnect))
-    );
+    const random = this.#world.ports.random();
+    return toldMs ?? backoffMs(this.#failures++, random, LATER_CODES.has(code), this.#settings.reconnect);
   }
 
   #sessionEnded(error?: LatchkeyError): void {
-    this.#session = undefined;
-    endSession(this.book, error);
+    this.welcomeTold = undefined;
+    endSession(this, error);
   }
 
   #end(error: SessionClosedError): void {
-    this.#session = undefined;
-    closeBook(this.book, error);
+    this.welcomeTold = undefined;
+    this.ended = error;
+    for (const entry of this.requests.values()) fail(this, entry, error);
+    this.dueAt = NEVER;
     this.#enter("closed", NEVER, NEVER, error);
   }
 
@@ -296,27 +287,19 @@ export class SessionMachine {
     this.#stateUntil = until;
     this.#believedUntil = believedUntil;
     const { status } = this;
-    if (status !== before) this.#acts.push(() => this.#world.changed(status, error));
+    if (status !== before) this.afterStep(() => this.#world.changed(status, error));
   }
 
-  #trouble(error: LatchkeyError): void {
-    this.#acts.push(() => this.#world.onError(error, { where: "session" }));
+  #trouble(error: unknown): void {
+    this.afterStep(() => this.#world.onError(error, { where: "session" }));
   }
 
   #sayBye(): void {
-    if (this.#isGreeted) this.#send({ t: "bye" });
+    if (this.#isGreeted) this.send('{"t":"bye"}');
     this.#hangUp(CLOSE_NORMAL);
   }
 
   #hangUp(code?: number): void {
-    this.#acts.push(() => this.#world.socket.hangUp(code));
-  }
-
-  #send(frame: ClientFrame): void {
-    this.#sendText(JSON.stringify(frame));
-  }
-
-  #sendText(text: string): void {
-    this.#acts.push(() => this.#world.socket.send(text));
+    this.afterStep(() => this.#world.socket.hangUp(code));
   }
 }

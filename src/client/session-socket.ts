@@ -23,7 +23,7 @@ export type Auth = string | (() => string | Promise<string>);
 export interface Surroundings {
   readonly ports: Pick<Ports, "afterTurn" | "timer">;
   /** With what it is `opened` is a credential, what is `received` a text, and what it is `closed` with a code, if they are known. */
-  fromSocket(event: "opened" | "received" | "closed", told: string | number | undefined): void;
+  tell(event: "opened" | "received" | "closed", told?: string | number): void;
   readonly onError: OnError;
 }
 
@@ -56,13 +56,13 @@ export class SessionSocket {
     const attempt = this.#attempt;
     this.#connect(attempt).catch((error: unknown) => {
       this.#around.onError(error, { where: "connect" });
-      if (attempt === this.#attempt) this.#around.fromSocket("closed", undefined);
+      if (attempt === this.#attempt) this.#around.tell("closed");
     });
   }
 
   /** A frame, which may wait for others until the end of the turn; bare words and long frames go at once, behind what waits. */
   send(text: string): void {
-    const isAlone = !text.startsWith("{") || text.length > BATCHED_CHARS_MAX;
+    const isAlone = text[0] !== "{" || text.length > BATCHED_CHARS_MAX;
     if (isAlone || this.#leaving.length === BATCH_FRAMES_MAX) this.#flush();
     if (isAlone) this.#socket?.send(text);
     else if (this.#leaving.push(text) === 1) this.#around.ports.afterTurn(() => this.#flush());
@@ -90,7 +90,8 @@ export class SessionSocket {
   #flush(): void {
     const frames = this.#leaving;
     this.#leaving = [];
-    if (frames.length > 0) this.#socket?.send(frames.length > 1 ? `[${frames.join(",")}]` : frames.join());
+    const text = frames.join();
+    if (text !== "") this.#socket?.send(frames.length > 1 ? `[${text}]` : text);
   }
 
   async #connect(attempt: number): Promise<void> {
@@ -98,13 +99,13 @@ export class SessionSocket {
     if (attempt !== this.#attempt) return;
     const socket = this.#make();
     this.#socket = socket;
-    socket.onopen = () => this.#around.fromSocket("opened", credential);
-    socket.onmessage = ({ data }: { readonly data: unknown }) => this.#around.fromSocket("received", String(data));
+    socket.onopen = () => this.#around.tell("opened", credential);
+    socket.onmessage = ({ data }: { readonly data: string }) => this.#around.tell("received", data);
     socket.onclose = ({ code }: { readonly code?: number }) => {
       this.#socket = undefined;
       // Whoever asked is told that the connection is lost, and asks again on the next one.
       this.#leaving = [];
-      this.#around.fromSocket("closed", code);
+      this.#around.tell("closed", code);
     };
     // A close follows every error. Without a handler some implementations throw.
     socket.onerror = () => undefined;

@@ -40,8 +40,8 @@ export interface World {
 
 /** Who waits for an answer. */
 export interface Call {
-  resolve(told: Answer | Held): void;
-  reject(error: Error): void;
+  tell(told: Answer | Held): void;
+  refuse(error: Error): void;
 }
 
 /** `until`: when it must be taken for over. */
@@ -99,7 +99,7 @@ export interface Entry {
   /** Not before this: the server said "later". */
   sendAt: number;
   /** Acquire: the server said that it waits, so its grant comes unasked. */
-  queued?: boolean;
+  isQueued?: boolean;
   /** Acquire that asks whoever holds the key for it: a claim that queues anew has not asked yet. */
   afterSend?: (() => unknown) | undefined;
   /** The frame as it was sent, which may be sent again to ask how a claim stands. */
@@ -122,9 +122,9 @@ export interface Held extends Granted {
   /** When the server was asked last how the claim stands. */
   readonly askedAt: number;
   /** Handles that were not released, and nested acquires on their way. 0: its last release is on its way. */
-  open: number;
+  handles: number;
   /** What was asked about it and has no answer. */
-  readonly entries: Set<Entry>;
+  readonly requests: Set<Entry>;
   /** Set when it is over: makes the error that says how. */
   loss?: () => LockLostError;
 }

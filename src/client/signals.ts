@@ -1,5 +1,5 @@
 /** Calls `act` once, when the signal aborts or at once if it has. */
 export function onAbort(signal: AbortSignal | undefined, act: () => unknown): void {
-  if (signal?.aborted === true) act();
+  if (signal?.aborted) act();
   else signal?.addEventListener("abort", act, { once: true });
 }

@@ -23,11 +23,11 @@ export function keyListOf({ keys, next }: { readonly keys: readonly KeyTold[]; r
 
 /** As a session is answered that asked for a page. Where the space is spread a page is of all its parts. */
 export async function listOf(
-  client: Pick<SessionClient, "spread" | "loadParts">,
+  client: Pick<SessionClient, "machine" | "loadParts">,
   options: ListOptions,
   told: ListFrame,
 ): Promise<KeyList> {
-  return client.spread > 1 ? (await client.loadParts()).list(options) : keyListOf(told);
+  return client.machine.spread > 1 ? (await client.loadParts()).list(options) : keyListOf(told);
 }
 
 /** HTTP says null where the session is the lease. */

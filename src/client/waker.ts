@@ -12,13 +12,13 @@ export function waker(
   now: () => number,
   wake: (isLate: boolean) => void,
 ): (at: number, holding: boolean) => void {
-  let cancel = (): void => undefined;
+  let cancel: (() => void) | undefined;
   let goesOffAt = NEVER;
   return (at, holding) => {
     const time = now();
     const timedAt = Math.min(at, time + (holding ? CHECK_MS : TIMER_MAX_MS));
     if (at !== NEVER && timedAt >= goesOffAt) return;
-    cancel();
+    cancel?.();
     goesOffAt = NEVER;
     if (at === NEVER) return;
     goesOffAt = timedAt;

@@ -5,19 +5,25 @@
 
 import { dispose } from "./dispose.ts";
 import { onAbort } from "./signals.ts";
-import type { KeyState, Watch, Watched, WatchListener } from "./watch-types.ts";
+import type { KeyState, Watch, Watched } from "./watch-types.ts";
 
-export class KeyWatch implements Watch {
-  readonly watched: Watched;
+/** What an `EventTarget` has, by the events of a watch: `change`, and `contended`, for which see `contention.ts`. */
+interface WatchEvents {
+  addEventListener(type: "change" | "contended", listener: (event: CustomEvent<never>) => void): void;
+  removeEventListener(type: "change" | "contended", listener: (event: CustomEvent<never>) => void): void;
+  dispatchEvent(event: Event): boolean;
+}
+
+export class KeyWatch extends (EventTarget as unknown as new () => WatchEvents) implements Watch {
+  declare readonly watched: Watched;
   states: ReadonlyMap<string, KeyState> = new Map();
   isCurrent = false;
-  /** Gets the events. */
-  readonly target: EventTarget = new EventTarget();
   readonly #end = new AbortController();
   /** Aborts when the watch is closed. The reason is null, or the error that it was closed for. */
   readonly over: AbortSignal = this.#end.signal;
 
   constructor(watched: Watched, signal: AbortSignal | undefined) {
+    super();
     this.watched = watched;
     onAbort(signal, () => this.close());
   }
@@ -25,14 +31,6 @@ export class KeyWatch implements Watch {
   get state(): KeyState | undefined {
     // With a prefix there is none of this name.
     return this.states.get(this.watched as string);
-  }
-
-  addEventListener(type: "change", listener: WatchListener): void {
-    this.target.addEventListener(type, listener as EventListener);
-  }
-
-  removeEventListener(type: "change", listener: WatchListener): void {
-    this.target.removeEventListener(type, listener as EventListener);
   }
 
   subscribe(listener: () => void): () => void {

@@ -21,7 +21,7 @@ type WatchAsk = Extract<ClientFrame, { t: "watch" | "unwatch" }>;
 
 /** What they need of their session. */
 export interface WatchesLink extends Self {
-  readonly ownConnection: ConnectionStatus;
+  readonly machine: { readonly status: ConnectionStatus };
   readonly ports: Ports;
   readonly onError: OnError;
   book<T>(use: (book: ClaimBook) => T): T;
@@ -41,7 +41,7 @@ export class Watches {
     const id = `${WATCH_MARK}${++this.#serial}`;
     this.#views.set(id, view);
     view.away(this);
-    if (this.#session.ownConnection === "closed") view.watch.close();
+    if (this.#session.machine.status === "closed") view.watch.close();
     else this.#ask(id);
     return () => {
       if (this.#views.delete(id)) this.#tell({ t: "unwatch", id });
@@ -60,7 +60,7 @@ export class Watches {
   received(book: ClaimBook, told: ClaimFrame): boolean {
     const view = this.#views.get(told.id);
     if (view === undefined) return false;
-    book.later(() => {
+    book.afterStep(() => {
       if (told.t === "state") view.told(this, told, this.#session);
       else if (told.t === "refused") this.#refused(told, view);
     });
@@ -71,7 +71,7 @@ export class Watches {
     const { id, code } = told;
     // It was asked for again when a new connection had done so already.
     if (code === "request_mismatch") return;
-    const error = errorOf(told, "");
+    const error = errorOf(told);
     this.#session.onError(error, { where: "watch" });
     // Whatever else it was, the server could not serve for now.
     if (error instanceof UnavailableError) this.#session.ports.timer(AGAIN_MS, () => this.#ask(id), true);

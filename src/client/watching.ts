@@ -1,6 +1,7 @@
 /** How a watch comes to show what it does: from one session or several, each of which tells of some of the keys. */
 
 import type { StateFrame } from "../protocol/watch-told.ts";
+import { tellOfContention } from "./contention.ts";
 import type { SessionClient } from "./session-client.ts";
 import { onAbort } from "./signals.ts";
 import { keyStateOf, type Self } from "./told-state.ts";
@@ -16,8 +17,9 @@ export async function follow(watch: KeyWatch, client: SessionClient): Promise<vo
   } catch {
     return watch.close();
   }
-  const sessions = client.spread > 1 ? (await client.loadParts()).telling(watch.watched) : [client];
+  const sessions = client.machine.spread > 1 ? (await client.loadParts()).telling(watch.watched) : [client];
   if (watch.over.aborted) return;
+  tellOfContention(watch);
   const view = new View(watch);
   for (const session of sessions) {
     const watches = session.book((book) => (book.watches ??= new Watches(session)));
@@ -135,5 +137,5 @@ function show(
 ): void {
   watch.states = states;
   watch.isCurrent = isCurrent;
-  watch.target.dispatchEvent(new CustomEvent("change", { detail: changed }));
+  watch.dispatchEvent(new CustomEvent("change", { detail: changed }));
 }

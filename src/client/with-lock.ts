@@ -40,7 +40,8 @@ export async function withLock<T>(
   return first === undefined ? all() : under(locks.acquire(first, options), all);
 }
 
-async function under<T>(acquiring: Promise<Lock>, work: (lock: Lock) => T | PromiseLike<T>): Promise<T> {
+/** Runs the work under the lock, and lets it go. Rejects with the loss when the lock was lost meanwhile. */
+export async function under<T>(acquiring: Lock | Promise<Lock>, work: (lock: Lock) => T | PromiseLike<T>): Promise<T> {
   const lock = await acquiring;
   try {
     lock.signal.throwIfAborted();

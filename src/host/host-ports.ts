@@ -28,6 +28,11 @@ export interface HostPorts {
    * read that had arrived, and it is the one that a gathered commit waits for. Default: 2. Where no signal tells of hang-ups: none.
    */
   readonly hangUpTurns?: number | undefined;
+  /**
+   * So many turns of the event loop after a request is read its signal tells of a hang-up that had arrived right behind it. Default: 0, nobody
+   * is looked for before a call is served.
+   */
+  readonly lookTurns?: number | undefined;
   readonly hibernation?: Hibernation;
   readonly share?: Share | undefined;
   /** Set where spaces are shared with other processes; `store` then only tells whether what is there is durable. */

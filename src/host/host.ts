@@ -17,6 +17,7 @@ import type { HostPorts } from "./host-ports.ts";
 import { KeyNames } from "./keys.ts";
 import type { FleetPort, SharedSpace } from "./fleet-port.ts";
 import type { LockReceiver } from "./lock-port.ts";
+import { Looks } from "./looks.ts";
 import type { ConnectionMemory } from "./memory.ts";
 import { Metrics } from "./metrics.ts";
 import type { HostParts } from "./parts.ts";
@@ -99,6 +100,7 @@ export class Host {
       streams: new Streams(pause),
       onError,
       hasDearSignals: ports.hasDearSignals === true,
+      looks: new Looks(clock, ports.lookTurns ?? 0),
       turnsToKnow: () => this.#arrivals.turnsToKnow(),
       hibernation,
       share: ports.share,

@@ -44,19 +44,23 @@ export function onBoard<T>(
   return board === undefined ? problem("limit", "too many spaces are in use", { limit: "spaces" }) : ask(board);
 }
 
-/** Whether it is known before anything is asked that nobody waits for the answer. */
-export function isGone({ request }: Call, parts: HostParts): boolean {
-  return !parts.hasDearSignals && request.signal.aborted;
+/** Whether it is known before anything is asked that nobody waits for the answer. No promise where it is known at once. */
+export function isGone({ request }: Call, parts: HostParts): boolean | Promise<boolean> {
+  return parts.looks.lookAt(request) ?? (!parts.hasDearSignals && request.signal.aborted);
 }
 
-/** False: whoever waited for what is granted is gone, and it was taken back. No promise where that is known at once. */
+/**
+ * False: the caller for whom it is granted is gone, and it was taken back. No promise where that is known at once. Of callers who did not wait
+ * only those are looked at once more who were looked at before: what was hung up on while the store was at work is read by now.
+ */
 export function isStillThere(
   { request, space }: Call,
   turnsToKnow: number,
   granted: Omit<GrantTold, "space">,
   grants: Grants,
+  isLookedAt: boolean,
 ): boolean | Promise<boolean> {
-  if (!granted.hasWaited) return true;
+  if (!isLookedAt && !granted.hasWaited) return true;
   const { signal } = request;
   const isThere = (): boolean => {
     if (signal.aborted) grants.takeBack({ space, ...granted });

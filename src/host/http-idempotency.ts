@@ -38,13 +38,14 @@ async function begin(call: Call, parts: HostParts, grants: Grants): Promise<Resp
   const address = { from: scopeOf(call), request: `begin:${id ?? parts.requests.next()}` };
   const fields = beginFields(body, parts);
   const command: Begin = { kind: "begin", ...address, session: false, key: parts.keys.inward(key), ...fields };
-  if (isGone(call, parts)) return failed({ kind: "gone" });
+  const gone = isGone(call, parts);
+  if (gone instanceof Promise ? await gone : gone) return failed({ kind: "gone" });
   const answered = await onBoard(call, parts, (board) => board.calls.begin(command, call.request));
   if (answered instanceof Response) return answered;
   const { answer, hasWaited, turnsToKnow } = answered;
   if (answer.kind === "replay") return replayed(answer);
   if (answer.kind !== "started") return failed(answer, key);
-  const isThere = await isStillThere(call, turnsToKnow, { ...address, hasWaited }, grants);
+  const isThere = await isStillThere(call, turnsToKnow, { ...address, hasWaited }, grants, gone instanceof Promise);
   if (!isThere) return failed({ kind: "gone" });
   grants.note(call.request, { space: call.space, ...address, hasWaited });
   const { attempt, number } = answer;

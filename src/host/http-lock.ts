@@ -66,7 +66,8 @@ async function acquire(call: Call, key: string, body: AcquireBody, parts: HostPa
   const from = scopeOf(call);
   const request = `acquire:${id ?? parts.requests.next()}`;
   const command = acquireOf(body, { from, request, key: parts.keys.inward(key) }, parts);
-  if (isGone(call, parts)) return failed({ kind: "gone" });
+  const gone = isGone(call, parts);
+  if (gone instanceof Promise ? await gone : gone) return failed({ kind: "gone" });
   const answered = await onBoard(call, parts, (board) => board.calls.acquire(command, call.request));
   if (answered instanceof Response) return answered;
   const { answer, hasWaited, turnsToKnow } = answered;
@@ -74,7 +75,7 @@ async function acquire(call: Call, key: string, body: AcquireBody, parts: HostPa
     return body.on_timeout === "ok" ? new PlainAnswer({ status: "timeout" }) : waitIsOver(call, parts, key);
   }
   if (answer.kind !== "granted") return failed(answer, key);
-  const isThere = isStillThere(call, turnsToKnow, { from, request, hasWaited }, grants);
+  const isThere = isStillThere(call, turnsToKnow, { from, request, hasWaited }, grants, gone instanceof Promise);
   if (isThere instanceof Promise ? !(await isThere) : !isThere) return failed({ kind: "gone" });
   return new PlainAnswer(acquired(answer, key, parts.wire), { space: call.space, from, request, hasWaited });
 }

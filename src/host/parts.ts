@@ -3,6 +3,7 @@
 import type { Keyring } from "./auth.ts";
 import type { Departures } from "./departures.ts";
 import type { KeyNames } from "./keys.ts";
+import type { Looks } from "./looks.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Pause } from "./pauses.ts";
 import type { Clock, Hibernation, Mint, Share, Store } from "./ports.ts";
@@ -32,6 +33,7 @@ export interface HostParts {
   readonly onError: OnError;
   /** As in HostPorts. */
   readonly hasDearSignals: boolean;
+  readonly looks: Looks;
   /** As in `Arrivals`. */
   turnsToKnow(): number;
   readonly hibernation: Hibernation | undefined;

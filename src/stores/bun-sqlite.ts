@@ -1,6 +1,6 @@
 /** The SQLite of Bun. */
 
-import { Database } from "bun:sqlite";
+import { constants, Database } from "bun:sqlite";
 import { type SqlDriver, type SqlStatement, type SqlValue, transactionOver } from "./driver.ts";
 import { type FileOptions, openFile } from "./file.ts";
 import type { SqliteStore } from "./sqlite.ts";
@@ -9,8 +9,11 @@ export function openSqlite(path: string, options: FileOptions): SqliteStore {
   return openFile(path, options, bunDriver);
 }
 
+const { SQLITE_OPEN_READWRITE, SQLITE_OPEN_CREATE, SQLITE_OPEN_URI } = constants;
+
+/** Takes a URL of SQLite's as well, as Node's does. */
 export function bunDriver(path: string): SqlDriver {
-  const database = new Database(path, { readwrite: true, create: true });
+  const database = new Database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI);
   const finalizers: (() => void)[] = [];
   const prepare = (sql: string): SqlStatement => {
     const statement = database.prepare<Record<string, unknown>, SqlValue[]>(sql);

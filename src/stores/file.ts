@@ -7,7 +7,9 @@ import type { SqlDriver } from "./driver.ts";
 import { StoreError } from "./error.ts";
 import { type FlushedFile, flushedFile } from "./flushed-file.ts";
 import { RECORD_TABLES } from "./record-table.ts";
+import { tellsPages } from "./slices.ts";
 import { SqliteStore, TABLES } from "./sqlite.ts";
+import { type Connect, openViewed } from "./viewed.ts";
 
 export interface FileOptions {
   readonly clock: Clock;
@@ -19,8 +21,8 @@ export interface FileOptions {
 
 const WAIT_DEFAULT_MS = 500;
 /**
- * After so many pages of 4 KiB the log is carried over into the file, which waits for the disk (5 to 15 ms, more on a busy
- * one) while the server stands still. With SQLite's own 1000 a commit costs twice as much on average, and the log stays small.
+ * Where there is one connection alone, SQLite carries the log over into the file after so many pages of 4 KiB: 30 ms and more, and a
+ * wait for the disk, while the server stands still. With SQLite's own 1000 a commit costs twice as much on average.
  */
 const CHECKPOINT_PAGES = 8000;
 /** "LTCH", where SQLite files say whose they are. */
@@ -29,8 +31,9 @@ const SCHEMA_VERSION = 2;
 /** What each version brought; a file of an older one gets what it lacks. */
 const TABLES_OF: readonly (readonly string[])[] = [TABLES, RECORD_TABLES];
 
-export function openFile(path: string, options: FileOptions, connect: (path: string) => SqlDriver): SqliteStore {
+export function openFile(path: string, options: FileOptions, connect: Connect): SqliteStore {
   let driver: SqlDriver | undefined;
+  let viewer: SqlDriver | undefined;
   const files: FlushedFile[] = [];
   const flushed = (name: string): FlushedFile => {
     const file = flushedFile(name);
@@ -43,15 +46,26 @@ export function openFile(path: string, options: FileOptions, connect: (path: str
     prepareFile(path, driver, options);
     // SQLite keeps the log beside the file itself, wherever the path leads, and also when the process goes to another folder.
     const real = realpathSync(path);
+    const viewed = tellsPages(driver) ? openViewed(real, connect) : undefined;
+    if (viewed !== undefined) {
+      // This takes into the file what an earlier start has left in the log, before anybody is served.
+      driver.close();
+      ({ driver, viewer } = viewed);
+      configure(driver, options, 0);
+      // Also makes the log.
+      driver.prepare("PRAGMA user_version").all();
+    }
     const file = new CarryOver({
       driver,
+      viewer,
       sync: options.sync ?? "normal",
       log: flushed(`${real}-wal`),
       file: flushed(real),
-      checkpointPages: CHECKPOINT_PAGES,
+      checkpointPages: viewer === undefined ? CHECKPOINT_PAGES : 0,
     });
     return new SqliteStore(driver, options.clock, { file });
   } catch (error) {
+    viewer?.close();
     driver?.close();
     for (const file of files) file.close();
     throw explain(path, error);
@@ -68,20 +82,27 @@ function makePrivate(path: string): void {
   }
 }
 
-function prepareFile(
-  path: string,
+function configure(
   driver: SqlDriver,
   { sync = "normal", waitMs = WAIT_DEFAULT_MS }: FileOptions,
+  checkpointPages: number,
 ): void {
+  const settings = [
+    `busy_timeout = ${waitMs}`,
+    `synchronous = ${sync === "full" ? "FULL" : "NORMAL"}`,
+    `wal_autocheckpoint = ${checkpointPages}`,
+  ];
+  for (const setting of settings) driver.prepare(`PRAGMA ${setting}`).all();
+}
+
+function prepareFile(path: string, driver: SqlDriver, options: FileOptions): void {
   const pragma = (text: string): unknown => Object.values(driver.prepare(`PRAGMA ${text}`).all()[0] ?? {})[0];
-  pragma(`busy_timeout = ${waitMs}`);
+  configure(driver, options, CHECKPOINT_PAGES);
   // Exclusive: the lock on the file is kept from the first write on until the process ends, however it ends. A second
   // server is refused, and commits save the calls that take and leave locks.
   pragma("locking_mode = EXCLUSIVE");
   refuseForeign(path, pragma, driver.prepare("SELECT name FROM sqlite_schema").all().length === 0);
   pragma("journal_mode = WAL");
-  pragma(`synchronous = ${sync === "full" ? "FULL" : "NORMAL"}`);
-  pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   driver.transaction(() => {
     const version = Number(pragma("user_version"));
     if (version === SCHEMA_VERSION) return;

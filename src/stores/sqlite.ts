@@ -20,6 +20,8 @@ export const TABLES: readonly string[] = [
     PRIMARY KEY (space, id)) STRICT, WITHOUT ROWID`,
 ];
 
+const PAGE_BYTES = 4096;
+
 export interface SqliteOptions {
   /** This is no start: the program's memory was lost, and its connections were not. */
   readonly isWake?: boolean;
@@ -33,8 +35,8 @@ export interface SqliteOptions {
 export interface StoreFile extends SweptFile {
   /** Nobody may write before it resolves, which it always does. Undefined: now. */
   readonly held: Promise<void> | undefined;
-  /** `work` is one commit. Throws, and has done nothing, where the file takes none. */
-  commit(work: () => void): void;
+  /** `work` is one commit, of about so many pages. Throws, and has done nothing, where the file takes none. */
+  commit(work: () => void, pages: number): void;
   /** As `Store.close`. */
   close(): void | Promise<void>;
 }
@@ -114,7 +116,7 @@ export class SqliteStore implements Store {
   commit(space: string, batch: Batch): void | Promise<void> {
     const file = this.#file;
     if (file === undefined) this.commitNow(space, batch);
-    else if (file.held === undefined) file.commit(() => this.commitNow(space, batch));
+    else if (file.held === undefined) file.commit(() => this.commitNow(space, batch), pagesOf(batch));
     else return file.held.then(() => this.commit(space, batch));
   }
 
@@ -168,6 +170,16 @@ export class SqliteStore implements Store {
     );
     return Number(next.all(Math.floor(this.#clock.wall()))[0]?.["epoch"]);
   }
+}
+
+/** One a change, and those that a result takes by itself. */
+function pagesOf({ changes, changeCount }: Batch): number {
+  let pages = changeCount;
+  for (let i = 0; i < changeCount; i++) {
+    const change = changes[i];
+    if (change?.kind === "record") pages += (change.record.result?.length ?? 0) / PAGE_BYTES;
+  }
+  return pages;
 }
 
 function readable<T>(space: string, what: string, read: () => T): T {

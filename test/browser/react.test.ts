@@ -253,12 +253,12 @@ inBrowser(chromium, (browser) => {
     // Beside the packages that it imports.
     const folder = mkdtempSync(fileURLToPath(new URL("../../node_modules/.readme-", import.meta.url)));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const source = (path: string): string => fileURLToPath(new URL(`../../src/${path}/index.ts`, import.meta.url));
+    const built = (path: string): string => fileURLToPath(new URL(`../../dist/src/${path}/index.js`, import.meta.url));
     const file = join(folder, "readme.tsx");
     const ours = code
       .replaceAll("http://127.0.0.1:8787", site.url)
-      .replace("latchkey/client", source("client"))
-      .replace("latchkey/react", source("react"));
+      .replace("latchkey/client", built("client"))
+      .replace("latchkey/react", built("react"));
     writeFileSync(file, ours);
     await using other = connect(site.url, { meta: { name: "Bob" } });
     const lock = await other.acquire("doc:42");

@@ -201,7 +201,7 @@ describe("a claim", () => {
 
   test("a wait whose page was left is unavailable, or queues again when the page is back if it was told to", async () => {
     for (const requeue of [false, true]) {
-      const page = Object.assign(new EventTarget(), { document: { visibilityState: "visible" } });
+      const page = Object.assign(new EventTarget(), { document: { hidden: false } });
       const server = await scripted({}, undefined, page);
       await greet(server);
       const view = ui(server);
@@ -531,6 +531,30 @@ describe("what is only looked at", () => {
     await view.server.end().drop();
     expect(shown.getSnapshot().isCurrent).toBe(false);
     for (const stop of stops) stop();
+  });
+
+  test("a key that was one too many to be watched is watched as soon as another is not", async () => {
+    const view = await start();
+    const stop = view.store.key("a").subscribe(() => undefined);
+    const shown = view.store.key("b");
+    const stopShown = shown.subscribe(() => undefined);
+    await settle();
+    const [, refused] = frames(view, "watch");
+    const tooMany = { t: "refused", code: "limit", limit: "watches", detail: "too many", retryable: true };
+    await view.server.end().say(JSON.stringify({ ...tooMany, id: refused!.id }));
+    expect(shown.getSnapshot()).toMatchObject({ isCurrent: false });
+    stop();
+    await view.nextTurn();
+    const again = frames(view, "watch");
+    expect(again).toMatchObject([{ key: "b" }]);
+    const holders = [{ session: "s2", mode: "exclusive", fence: 1, since: 1 }];
+    const keys = [{ key: "b", status: "held", holders, waiting: 0 }];
+    await view.server.end().say(JSON.stringify({ t: "state", id: again[0]!.id, full: true, keys }));
+    expect(shown.getSnapshot()).toMatchObject({ status: "held", isCurrent: true });
+    stopShown();
+    await view.nextTurn();
+    expect(frames(view, "unwatch")).toHaveLength(1);
+    expect(frames(view, "watch")).toEqual([]);
   });
 
   test("the session is told with its id, and another object only when it changed", async () => {

@@ -411,7 +411,7 @@ describe("raw tokens", () => {
     await server.end().say({ t: "released", id: server.end().one("release").id, depth: 0 });
     await releasing;
     expect(lock.signal.aborted).toBe(true);
-    expect(await outcome(lock.lost)).toEqual({ reason: "released" });
+    expect(await outcome(lock.lost)).toMatchObject({ reason: "released" });
   });
 });
 

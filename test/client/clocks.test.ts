@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { backoffMs, laterMs } from "../../src/client/backoff.ts";
+import { backoffMs } from "../../src/client/backoff.ts";
 import { awakeClock, pause } from "../../src/client/clock.ts";
 import { Heartbeat } from "../../src/client/heartbeat.ts";
 import { leaseUntil, marginMs } from "../../src/client/lease.ts";
@@ -90,7 +90,7 @@ describe("how long a client believes", () => {
 describe("the heartbeat", () => {
   const welcomed = (deadlineMs = 15_000): Heartbeat => {
     const heartbeat = new Heartbeat();
-    heartbeat.connected();
+    heartbeat.reconnected();
     heartbeat.welcomed(1_000, deadlineMs);
     return heartbeat;
   };
@@ -133,7 +133,7 @@ describe("the heartbeat", () => {
   test("a pong of the connection before is not acked by this one", () => {
     const heartbeat = welcomed();
     heartbeat.ponged(6_000);
-    heartbeat.connected();
+    heartbeat.reconnected();
     heartbeat.welcomed(7_000, 15_000);
     heartbeat.ponged(12_000);
     heartbeat.acked();
@@ -172,7 +172,7 @@ describe("the wait before a reconnect", () => {
   });
 
   test("is at least half the cap when the server asked for later", () => {
-    expect(laterMs(0)).toBe(5_000);
-    expect(laterMs(1)).toBe(10_000);
+    expect(backoffMs(0, 0, true)).toBe(5_000);
+    expect(backoffMs(100, 1, true)).toBe(10_000);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { SessionClosedError } from "../../src/client/index.ts";
 import { addressOf } from "../../src/client/url.ts";
 import { FATAL_CLOSE_CODES } from "../../src/protocol/close.ts";
@@ -191,6 +191,35 @@ describe("a lost connection", () => {
     await closing;
   });
 
+  test("is told to each who subscribed, until they end it, also when one of them throws", async () => {
+    const server = await scripted();
+    const thrown: unknown[] = [];
+    // What is thrown in a turn of its own is nobody's but the platform's.
+    vi.stubGlobal("queueMicrotask", (run: () => void) => {
+      Promise.resolve()
+        .then(run)
+        .catch((error: unknown) => thrown.push(error));
+    });
+    const told: string[] = [];
+    server.client.subscribe(() => {
+      throw new Error("mine");
+    });
+    const stop = server.client.subscribe(() => told.push(`one ${server.client.connection}`));
+    server.client.subscribe(() => {
+      told.push(`two ${server.client.connection}`);
+      stop();
+    });
+    server.client.subscribe(() => told.push(`three ${server.client.connection}`));
+    await greet(server);
+    const closing = server.client.close();
+    await settle();
+    await server.end().drop(1000);
+    await closing;
+    vi.unstubAllGlobals();
+    expect(thrown).toHaveLength(2);
+    expect(told).toEqual(["one connected", "two connected", "three connected", "two closed", "three closed"]);
+  });
+
   test("is made again after what a draining server said", async () => {
     const server = await connected();
     server.time.chance = 0;
@@ -313,7 +342,7 @@ describe("close", () => {
     });
     const closing = server.client.close();
     expect(sentBefore).toBe(0);
-    expect(await outcome(lock.lost)).toEqual({ reason: "closed" });
+    expect(await outcome(lock.lost)).toMatchObject({ reason: "closed" });
     await server.end().drop(1000);
     await closing;
   });

@@ -322,7 +322,7 @@ describe("a lock over HTTP", () => {
     expect(lock.signal.aborted).toBe(false);
     await http.time.advance(1);
     expect(lock.signal.reason).toMatchObject({ code: "lost", reason: "expired" });
-    expect(await outcome(lock.lost)).toEqual({ reason: "expired" });
+    expect(await outcome(lock.lost)).toMatchObject({ reason: "expired" });
     expect(http.time.timers).toBe(0);
   });
 

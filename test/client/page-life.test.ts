@@ -5,7 +5,7 @@ import { outcome, settle } from "./support/virtual-time.ts";
 
 /** A window without a browser: what the document is told, it hears as well. */
 class FakePage extends EventTarget {
-  readonly document = { visibilityState: "visible" };
+  readonly document = { hidden: false };
   readonly listeners = new Set<unknown>();
   /** What was ever listened for. */
   readonly types = new Set<string>();
@@ -18,8 +18,8 @@ class FakePage extends EventTarget {
     options.signal?.addEventListener("abort", () => this.listeners.delete(args[1]));
   }
 
-  async tell(type: string, visibilityState = "visible"): Promise<void> {
-    this.document.visibilityState = visibilityState;
+  async tell(type: string, hidden = false): Promise<void> {
+    this.document.hidden = hidden;
     this.dispatchEvent(new Event(type));
     await settle();
   }
@@ -150,7 +150,8 @@ describe.each(WAKING)("on %s", (waking) => {
   });
 
   test("an attempt that was under way by then and fails is soon followed by another, however many failed before", async () => {
-    const server = await visited({ reconnect: { baseMs: 100, capMs: 60_000, random: () => 0.999 } });
+    const server = await visited({ reconnect: { baseMs: 100, capMs: 60_000 } });
+    server.time.chance = 0.999;
     for (let failures = 0; failures < 7; failures++) {
       await server.end().drop();
       await server.time.advance(100 * 2 ** failures);
@@ -268,7 +269,7 @@ describe("a page", () => {
   test("that is only hidden keeps what it holds for hours, and is not asked for anything", async () => {
     const server = await visited();
     const lock = await held(server, "doc");
-    await server.page.tell("visibilitychange", "hidden");
+    await server.page.tell("visibilitychange", true);
     expect(server.end().sent()).toEqual([]);
     // Messages come in time; timers, at best, once a minute.
     for (let minute = 0; minute < 180; minute++) {

@@ -28,21 +28,21 @@ function machineOf(grace = 0) {
       onError: (error, { where }) => outputs.push({ kind: "trouble", error, where }),
     },
   );
-  if (grace > 0) machine.resume = resume;
+  if (grace > 0) machine.resuming = resume;
   const out = (): Output[] => {
     const taken = outputs;
     outputs = [];
     return taken;
   };
   const call: Call = {
-    resolve(told: Answer | Held) {
+    tell(told: Answer | Held) {
       if (!("grant" in told)) return;
       outputs.push({ kind: "granted", hold: told });
       told.grant.signal.addEventListener("abort", () =>
         outputs.push({ kind: "lost", error: told.grant.signal.reason }),
       );
     },
-    reject: (error) => outputs.push({ kind: "failed", error }),
+    refuse: (error) => outputs.push({ kind: "failed", error }),
   };
   const kinds = (): string[] => out().map((output) => output.kind);
   const tick = (now: number): void => machine.step(now, () => undefined);
@@ -51,9 +51,8 @@ function machineOf(grace = 0) {
   const closed = (code: number, now: number): void => machine.step(now, () => machine.closed(code));
   const close = (now: number): void => machine.step(now, () => machine.close());
   const acquire = (now: number, wanted: Wanted = {}): string =>
-    machine.step(now, ({ book }) => askAcquire(book, call, "a", wanted).id);
-  const ask = (now: number): unknown =>
-    machine.step(now, ({ book }) => askOther(book, call, { t: "status", key: "b" }));
+    machine.step(now, (book) => askAcquire("a", wanted)(book, call).id);
+  const ask = (now: number): unknown => machine.step(now, (book) => askOther({ t: "status", key: "b" })(book, call));
   const connect = (now: number, members: Partial<Welcome> = {}): void => {
     tick(now);
     opened(now);
@@ -64,7 +63,7 @@ function machineOf(grace = 0) {
     const granted = lease === undefined ? {} : { ttl: lease, expires_in: lease };
     received(JSON.stringify(grantOf(id, "a", granted)), now);
   };
-  machine.step(0, () => machine.start());
+  machine.step(0, () => machine.wake());
   return { machine, out, kinds, tick, opened, received, closed, close, acquire, ask, connect, hold };
 }
 
@@ -87,13 +86,13 @@ describe("the session machine", () => {
     const grant = grantOf(id, "a");
     received(JSON.stringify(grant), 300);
     expect(out()).toMatchObject([{ kind: "granted", hold: { key: "a", token: grant.token } }]);
-    expect(machine.book.holds.size).toBe(1);
+    expect(machine.holds.size).toBe(1);
     closed(1006, 400);
     expect(out()).toMatchObject([
       { kind: "lost", error: { reason: "dropped" } },
       { kind: "status", status: "reconnecting" },
     ]);
-    expect(machine.book.holds.size).toBe(0);
+    expect(machine.holds.size).toBe(0);
     expect(machine.wakeAt).toBe(400 + 0.4 * 250);
     tick(499);
     expect(out()).toEqual([]);

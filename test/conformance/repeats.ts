@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createConnection, type Socket } from "node:net";
 import { expect, test } from "vitest";
+import { acquireByHand, type Leave, readAnswer } from "./by-hand.ts";
 import { Calm, goesOn } from "./calm.ts";
 import { Caller } from "./caller.ts";
 import { usuallyWithin } from "./figures.ts";
@@ -138,7 +138,7 @@ export function repeats(subject: Subject): void {
     for (let round = 0; round < 4 * ROUNDS; round++) {
       const key = freshKey();
       const held = await session.acquire(key);
-      const connection = await callByHand(subject.url, key);
+      const connection = await acquireByHand(subject.url, key);
       await caller().waiting(key, 1);
       const behind = await session.queue(key);
       // The end of one connection and the release on the other leave in the same moment, in this order.
@@ -154,7 +154,7 @@ export function repeats(subject: Subject): void {
     const fences: unknown[] = [];
     for (const key of keys) {
       const held = await session.acquire(key);
-      const connection = await callByHand(subject.url, key);
+      const connection = await acquireByHand(subject.url, key);
       await caller().waiting(key, 1);
       const [answer] = await Promise.all([readAnswer(connection), session.release(held)]);
       connection.destroy();
@@ -167,6 +167,20 @@ export function repeats(subject: Subject): void {
       expect(await session.status(key)).toMatchObject(isHeld);
     }
   });
+
+  test.each<Leave>(["destroy", "resetAndDestroy"])(
+    "so does one that did not wait, however it leaves (%s) and however soon",
+    async (leave) => {
+      const keys = Array.from({ length: 4 * ROUNDS }, freshKey);
+      for (const key of keys) {
+        const connection = await acquireByHand(subject.url, key);
+        await once(connection, "data");
+        connection[leave]();
+        await once(connection, "close");
+      }
+      for (const key of keys) expect((await caller().status(key)).body).toMatchObject({ status: "held" });
+    },
+  );
 
   testHangUp("after a hang-up the request id is fresh again", async () => {
     const [key, id] = [freshKey(), freshKey()];
@@ -202,40 +216,4 @@ export function repeats(subject: Subject): void {
     await session.release(held);
     expect((await stays).status).toBe(200);
   });
-}
-
-/** An acquire with a long lease, on a connection that can be ended at the very moment at which a test wants it to end. */
-async function callByHand(url: string, key: string): Promise<Socket> {
-  const { hostname, port, host } = new URL(url);
-  const connection = createConnection(Number(port), hostname);
-  await once(connection, "connect");
-  const body = '{"ttl":60000}';
-  connection.write(
-    `POST /v1/latch/${key}/acquire HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  );
-  return connection;
-}
-
-/** What is answered, at the first moment at which its text is whole: the end of the answer may still be on the way. */
-function readAnswer(connection: Socket): Promise<Readonly<Record<string, unknown>>> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    connection.on("data", (bytes) => {
-      text += bytes.toString();
-      const answer = answerIn(text);
-      if (answer !== undefined) resolve(answer);
-    });
-    connection.once("close", () => reject(new Error(`closed after ${text}`)));
-  });
-}
-
-function answerIn(text: string): Readonly<Record<string, unknown>> | undefined {
-  const headEnd = text.indexOf("\r\n\r\n");
-  if (headEnd === -1) return undefined;
-  try {
-    // Lengths of chunks, where it comes in chunks, are on lines of their own; the JSON is on one.
-    return JSON.parse(text.slice(headEnd + 4).replaceAll(/(?:^|\r\n)[\dA-Fa-f]+\r\n/g, ""));
-  } catch {
-    return undefined;
-  }
 }

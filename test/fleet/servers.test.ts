@@ -2,7 +2,13 @@ import { createClient } from "redis";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { serve } from "../../runtimes/node.ts";
 import { httpClient } from "../../src/client/http.ts";
-import { type IdempotentClient, connect } from "../../src/client/idempotency.ts";
+import {
+  AttemptLostError,
+  connect,
+  IdempotencyInProgressError,
+  type IdempotentClient,
+} from "../../src/client/idempotency.ts";
+import { UnavailableError } from "../../src/client/index.ts";
 import { fleet } from "../../src/embedded-fleet.ts";
 import type { RunningServer } from "../../src/options.ts";
 import { Calm, later } from "../conformance/calm.ts";
@@ -177,7 +183,7 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
     ["a record that is no JSON", async (rec: string) => redis("SET", rec, "damaged")],
     ["a record of another type", async (rec: string) => [await redis("DEL", rec), await redis("HSET", rec, "a", "b")]],
     ["a result that is gone", async (rec: string) => redis("DEL", rec.replace(":rec:", ":res:"))],
-  ])("%s is 503 for its key alone, and the work is not run", async (_what, damage) => {
+  ])("%s is 503 for its key alone, and the work is not run, until an operator forgets it", async (_what, damage) => {
     const key = freshKey();
     const client = httpClient(servers[0]!.url);
     await client.idempotent(key, {}, () => "once");
@@ -186,6 +192,27 @@ describe.skipIf(!hasRedisServer()).each(PLACES)("two servers and one Redis %s", 
       expect((await post(server, `idempotency/${key}/begin`, {})).status).toBe(503);
       expect((await post(server, `idempotency/${freshKey()}/begin`, {})).status).toBe(201);
     }
+    expect(await client.idempotency.forget(key)).toBe(true);
+    expect(await client.idempotent(key, {}, ({ number }) => number)).toBe(1);
+  });
+
+  test.each([
+    ["damaged", async (rec: string) => redis("SET", rec, "damaged"), UnavailableError],
+    ["taken away", async (rec: string) => redis("DEL", rec), AttemptLostError],
+  ])("a record that is %s while it runs concerns nobody else when its lease ends", async (_what, damage, told) => {
+    const key = freshKey();
+    const own = session(0);
+    const { attempt } = (await own.idempotency.begin(key, { lease: 300 })) as { attempt: string };
+    const waited = own.idempotency.begin(key, { timeout: 400 }).catch((error: unknown) => error);
+    await vi.waitFor(async () => expect(await redis("EXISTS", `latchkey:{default}:bq:${key}`)).toBe(1), PATIENT);
+    await damage(`latchkey:{default}:rec:${key}`);
+    expect(await waited).toBeInstanceOf(IdempotencyInProgressError);
+    for (const server of [0, 1]) {
+      expect((await post(server, `idempotency/${freshKey()}/begin`, {})).status).toBe(201);
+    }
+    await expect(own.idempotency.complete(key, attempt, "1")).rejects.toThrow(told);
+    await httpClient(servers[0]!.url).idempotency.forget(key);
+    expect(await httpClient(servers[0]!.url).idempotency.begin(key)).toMatchObject({ status: "started", number: 1 });
   });
 
   /** Until the test is over, at most. */

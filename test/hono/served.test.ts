@@ -6,6 +6,7 @@ import { cors } from "hono/cors";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { httpClient } from "../../src/client/http.ts";
 import { AttemptLostError, connect, type IdempotencyCalls } from "../../src/client/idempotency.ts";
+import { UnavailableError } from "../../src/client/index.ts";
 import { idempotency, type IdempotencyOptions, type IdempotencyVariables } from "../../src/hono/index.ts";
 import type { EmbeddedServer } from "../runtimes/runtime.ts";
 import { runtimeUnderTest } from "../runtimes/runtime.ts";
@@ -36,7 +37,7 @@ const WAYS: readonly Way[] = [
   },
 ];
 
-async function embed(options: { readonly db?: string } = {}): Promise<EmbeddedServer> {
+async function embed(options: Parameters<typeof runtime.embed>[0] = {}): Promise<EmbeddedServer> {
   const server = await runtime.embed(options);
   onTestFinished(async () => {
     await server.latchkey.close();
@@ -343,4 +344,23 @@ test("a record that is damaged on disk: 503, the handler does not run, nothing i
   const look = driver.connect(db);
   expect(look.prepare("SELECT record FROM record").all()).toEqual([{ record: "damaged" }]);
   look.close();
+});
+
+test("a record that is damaged on disk while it runs: not run again, until an operator forgets it", async () => {
+  const db = join(temporaryFolder(onTestFinished), "latchkey.db");
+  const before = await embed({ db });
+  const leaseMs = 100;
+  expect((await before.latchkey.locks.idempotency.begin("k", { lease: leaseMs })).status).toBe("started");
+  await before.latchkey.close();
+
+  const damage = driver.connect(db);
+  damage.prepare("UPDATE record SET record = substr(record, 2)").run();
+  damage.close();
+  const { latchkey, url } = await embed({ db, onError: () => undefined });
+  const { idempotency: next } = latchkey.locks;
+  const begun = performance.now();
+  while (performance.now() - begun < 2 * leaseMs) await expect(next.begin("k")).rejects.toThrow(UnavailableError);
+  await expect(next.forget("k", "guess")).rejects.toThrow(UnavailableError);
+  expect(await httpClient(url).idempotency.forget("k")).toBe(true);
+  expect(await next.begin("k")).toMatchObject({ status: "started", number: 1 });
 });

@@ -436,7 +436,7 @@ describe("what is stored", () => {
       await begin(world),
       await post(world, "complete", { attempt, result: 1 }),
       await post(world, "fail", { attempt }),
-      await world.ask("DELETE", at("k")),
+      await world.ask("DELETE", at("k"), undefined, { headers: { "latchkey-attempt": attempt } }),
       await show(world),
     ]) {
       expect(answer).toMatchObject({ status: 503, body: { code: "unavailable", retryable: true } });
@@ -447,6 +447,17 @@ describe("what is stored", () => {
     expect(world.errors.every(({ where }) => where === "find")).toBe(true);
     world.store.unreadable.clear();
     expect((await begin(world)).text).toBe("1");
+  });
+
+  test("a record that cannot be read is removed by an operator, and by nobody else", async () => {
+    const world = new World({ keys: KEYS });
+    const as = (index: number): AskOptions => ({ headers: { authorization: `Bearer ${KEYS[index]!.secret}` } });
+    for (const key of ["k", "l"]) world.store.unreadable.add(key);
+    expect((await world.ask("DELETE", at("k"), undefined, as(0))).status).toBe(403);
+    expect((await begin(world, {}, as(0))).status).toBe(503);
+    expect((await world.ask("DELETE", at("k"), undefined, as(3))).body).toEqual({ status: "forgotten", existed: true });
+    expect((await begin(world, {}, as(0))).status).toBe(201);
+    expect((await begin(world, {}, as(0), "l")).status).toBe(503);
   });
 
   test("a store that is down is 503, and nothing is started", async () => {

@@ -5,7 +5,8 @@ import type { Results } from "../../bench/harness/results.ts";
 import { inRepository } from "../../bench/servers/paths.ts";
 import { node } from "../conformance/runtimes.ts";
 import { startServer } from "../conformance/server.ts";
-import { type Fault, lockServer } from "./lock-server.ts";
+import { lockServer } from "./lock-server.ts";
+import type { Fault } from "./locks.ts";
 
 const left: string[] = [];
 

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { LoaderPool } from "../../bench/harness/loader-pool.ts";
 import type { Loaders } from "../../bench/harness/loaders.ts";
+import { GIVEN } from "../../bench/harness/subjects.ts";
 import type { Figures, Job } from "../../bench/load/job.ts";
+import { threadTimesOf, usedMs } from "../../bench/servers/proc.ts";
+import { HOT, lockServer } from "./lock-server.ts";
 
 /** Each process has its own, so that two processes have two locks of one name. */
 const job: Job = {
@@ -77,3 +80,28 @@ test("whoever polls has load generators for one row only", async () => {
   await pool.giveBack(poller, first);
   expect((await pool.take(poller, 1)).pids).not.toEqual(first.pids);
 });
+
+test.runIf(process.platform === "linux")(
+  "what a load generator took of its core is its time in the kernel, too, which is where frames are sent",
+  async () => {
+    const server = await lockServer("none");
+    using pool = new LoaderPool();
+    const loaders = await pool.take(GIVEN, 1);
+    const timesOf = (): ReadonlyMap<string, number> => threadTimesOf(loaders.pids[0] ?? 0);
+    try {
+      await loaders.prepare({ ...job, ...GIVEN, scenario: HOT, target: { ...job.target, url: server.url } });
+      // What is beside the turns is little when they are long.
+      let told = 0;
+      let used = 0;
+      while (used < 100) {
+        const before = timesOf();
+        told += (await loaders.slice(200, false)).loadCpuMs;
+        used += usedMs(before, timesOf());
+      }
+      expect(told / used).toBeGreaterThan(0.9);
+      expect(told / used).toBeLessThan(1.02);
+    } finally {
+      await server.stop();
+    }
+  },
+);

@@ -15,20 +15,38 @@ export interface Traced {
   /** Of the process: `node`, `bun` or `deno`. */
   readonly runtime: Runtime;
   readonly sync: "normal" | "full";
+  /** Whether it has the log carried over in slices; else when sweeps have filled it. */
+  readonly isSliced: boolean;
   readonly seed: number;
-  /** Planted in a copy of the sources. */
+  /** Planted in its sources. */
   readonly bug?: Bug;
 }
 
-export interface Bug {
+export interface Bug extends Edit {
   readonly name: string;
+}
+
+/** Of a file in `src/stores`. */
+export interface Edit {
+  readonly file: string;
   readonly from: string;
   readonly to: string;
 }
 
+/** A short log and small slices, so that a short run has many of them. */
+const SLICED: readonly Edit[] = [
+  { file: "slices.ts", from: "SLICE_PAGES = 256;", to: "SLICE_PAGES = 24;" },
+  { file: "carry-over.ts", from: "LOG_PAGES = 8000;", to: "LOG_PAGES = 240;" },
+  { file: "carry-over.ts", from: "ASKED_PAGES = 32;", to: "ASKED_PAGES = 8;" },
+  { file: "carry-over.ts", from: "WAITING_PAGES_MAX = 768;", to: "WAITING_PAGES_MAX = 96;" },
+];
+const NOT_SLICED: readonly Edit[] = [
+  { file: "file.ts", from: "tellsPages(driver) ? openViewed(real, connect) : undefined", to: "undefined" },
+];
+
 /** The calls of a process that serves, sweeps and ends. */
-export async function trace({ folder, runtime, sync, seed, bug }: Traced): Promise<Done[]> {
-  const sources = sourcesWith(folder, bug);
+export async function trace({ folder, runtime, sync, isSliced, seed, bug }: Traced): Promise<Done[]> {
+  const sources = sourcesWith(folder, [...(isSliced ? SLICED : NOT_SLICED), ...(bug ? [bug] : [])]);
   const script = fileURLToPath(new URL("./served.ts", import.meta.url));
   const program = fileURLToPath(new URL(`../../node_modules/.bin/${runtime}`, import.meta.url));
   const run = runtime === "deno" ? [program, "run", "-A", "--cached-only", "--no-remote"] : [program];
@@ -37,15 +55,18 @@ export async function trace({ folder, runtime, sync, seed, bug }: Traced): Promi
   return Array.fromAsync(read(output));
 }
 
-function sourcesWith(folder: string, bug: Bug | undefined): string {
-  const sources = fileURLToPath(new URL("../../src", import.meta.url));
-  if (bug === undefined) return sources;
+function sourcesWith(folder: string, edits: readonly Edit[]): string {
   const copy = join(folder, "src");
-  cpSync(sources, copy, { recursive: true });
-  const path = join(copy, "stores/carry-over.ts");
-  const text = readFileSync(path, "utf8");
-  if (text.split(bug.from).length !== 2) throw new Error(`there is not one place for it: ${bug.name}`);
-  writeFileSync(path, text.replace(bug.from, bug.to));
+  cpSync(fileURLToPath(new URL("../../src", import.meta.url)), copy, { recursive: true });
+  for (const { file, from, to } of edits) {
+    const path = join(copy, "stores", file);
+    const text = readFileSync(path, "utf8");
+    if (text.split(from).length !== 2) throw new Error(`there is not one place in ${file} for: ${from}`);
+    writeFileSync(
+      path,
+      text.replace(from, () => to),
+    );
+  }
   return copy;
 }
 

@@ -1,5 +1,6 @@
 /**
- * A server's store in a process of its own, to be traced: sweeps what has expired, as the host does, and commits in between.
+ * A server's store in a process of its own, to be traced: commits, and then sweeps what has expired, as the host does, and commits in
+ * between.
  * Says "begun" when all of what it begins with is on the disk, the number of each commit once it is made, and "swept" at the end.
  */
 
@@ -17,6 +18,8 @@ interface Opened {
 /** All of these expire, but for every tenth. */
 const RECORDS = 1500;
 const COMMITS = 100;
+/** These come before the sweep. */
+const COMMITS_FIRST = 60;
 const RESULT = new Uint8Array(400);
 
 const [sources = "", path = "", sync = "", seed = "1"] = process.argv.slice(2);
@@ -42,7 +45,7 @@ say("begun");
 let underWay: Promise<void> | undefined;
 let count = 0;
 for (let next = later; next <= later || count < COMMITS || underWay !== undefined;) {
-  if (next <= later) next = store.sweep(later, 10);
+  if (next <= later && count >= COMMITS_FIRST) next = store.sweep(later, 10);
   if (underWay === undefined && count < COMMITS && random.chance(0.6)) {
     const number = ++count;
     // Anywhere among the others: on a page that the log does not have yet.

@@ -162,7 +162,10 @@ describe.each([
     const [holder, thief] = [join(), join()];
     const lock = await holder.acquire("doc");
     await thief.steal("doc", { reason: "lunch is over" });
-    expect(await lock.lost).toEqual({ reason: "stolen", by: { session: thief.session, message: "lunch is over" } });
+    expect(await lock.lost).toMatchObject({
+      reason: "stolen",
+      by: { session: thief.session, message: "lunch is over" },
+    });
   });
 });
 

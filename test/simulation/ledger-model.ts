@@ -110,7 +110,7 @@ export class LedgerModel {
       return this.#repeat(command);
     }
     const isKnown = this.record(command.key)?.state === "running" || this.#rested.includes(command.key);
-    if (command.found === "unreadable" && !isKnown) return this.#refuse(command, "unavailable");
+    if (command.found === "unreadable" && !isKnown) return this.#unreadable(command);
     switch (command.kind) {
       case "begin":
         return this.#begin(command);
@@ -125,6 +125,13 @@ export class LedgerModel {
       case "record_status":
         return this.#status(command);
     }
+  }
+
+  #unreadable(command: Exclude<IdempotencyCommand, CancelBegin>): void {
+    if (command.kind !== "forget" || command.attempt !== undefined) return this.#refuse(command, "unavailable");
+    const { key } = command;
+    this.#remove(key);
+    this.#tell({ kind: "forgotten", ...addressOf(command), key, existed: true });
   }
 
   #dues(): Due[] {

@@ -4,60 +4,13 @@ import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { CarryOver, GATHERED_PAGES, GATHERED_SWEEPS } from "../../src/stores/carry-over.ts";
 import type { SqlDriver } from "../../src/stores/driver.ts";
 import { openFile } from "../../src/stores/file.ts";
-import { type FlushedFile, flushedFile } from "../../src/stores/flushed-file.ts";
 import { driverOfRuntime, temporaryFolder } from "./drivers.ts";
+import { HeldFile, listened } from "./held-file.ts";
 import { done, recordChange } from "./idempotency.ts";
 import { batch, TestClock } from "./records.ts";
 
 const driver = await driverOfRuntime();
 const CHECKPOINT_PAGES = 8000;
-const MODES = ["OFF", "NORMAL", "FULL"];
-
-/** A file whose flushes end when the test says so. */
-class HeldFile implements FlushedFile {
-  readonly #file: FlushedFile;
-  readonly #flushes: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
-  #isHeld = true;
-  begun = 0;
-
-  constructor(path: string) {
-    this.#file = flushedFile(path);
-  }
-
-  blank(bytes: number): Promise<void> {
-    return this.#file.blank(bytes);
-  }
-
-  flush(): Promise<void> {
-    this.begun += 1;
-    if (!this.#isHeld) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#flushes.push({ resolve, reject });
-    });
-  }
-
-  /** The next flush ends, and what waits for it goes on. */
-  async end(error?: Error): Promise<void> {
-    await vi.waitUntil(() => this.#flushes.length > 0, { interval: 1 });
-    const flush = this.#flushes.shift();
-    if (error) flush?.reject(error);
-    else flush?.resolve();
-    await new Promise(setImmediate);
-  }
-
-  endAll(): void {
-    this.#isHeld = false;
-    for (const { resolve } of this.#flushes) resolve();
-  }
-
-  keep(work: () => void): void {
-    this.#file.keep(work);
-  }
-
-  close(): void {
-    this.#file.close();
-  }
-}
 
 interface World {
   readonly path: string;
@@ -107,7 +60,7 @@ function world({ sync = "normal", version }: { sync?: "normal" | "full"; version
     log,
     file,
     write(pages) {
-      for (let i = 0; i < pages; i++) carryOver.commit(() => write.run());
+      for (let i = 0; i < pages; i++) carryOver.commit(() => write.run(), 1);
     },
     sweep() {
       carryOver.sweep(() => {
@@ -132,34 +85,6 @@ async function carried(log: HeldFile, file: HeldFile): Promise<void> {
 /** The log's first bytes, which say that it is one. */
 function headerOf(file: string): number {
   return readFileSync(`${file}-wal`).readUInt32BE(0);
-}
-
-/** Tells what was done under which setting. */
-function listened(inner: SqlDriver, told: string[], version: string | undefined): SqlDriver {
-  const setting = (name: string): number => Number(Object.values(inner.prepare(`PRAGMA ${name}`).all()[0] ?? {})[0]);
-  return {
-    ...inner,
-    prepare(sql) {
-      const statement = inner.prepare(sql);
-      const name = /PASSIVE|TRUNCATE|INSERT|DELETE/.exec(sql)?.[0];
-      const tell = (): void => {
-        if (name !== undefined) told.push(`${name} ${MODES[setting("synchronous")]}`);
-        // A checkpoint that came by itself would not be waited for either.
-        if (MODES[setting("synchronous")] === "OFF" && name === "INSERT") expect(setting("wal_autocheckpoint")).toBe(0);
-      };
-      return {
-        all(...values) {
-          if (/sqlite_version/.test(sql) && version !== undefined) return [{ version }];
-          tell();
-          return statement.all(...values);
-        },
-        run(...values) {
-          tell();
-          statement.run(...values);
-        },
-      };
-    },
-  };
 }
 
 test("a sweep goes on until the log has so many pages, and not one more before they are in the file", () => {
@@ -264,7 +189,7 @@ test("a commit that fails before the log has a page leaves the next one to SQLit
   const fail = (): void => {
     throw new Error("injected");
   };
-  expect(() => carryOver.commit(fail)).toThrow("injected");
+  expect(() => carryOver.commit(fail, 1)).toThrow("injected");
   write(1);
   expect(told()).toEqual(["INSERT NORMAL"]);
 });

@@ -23,6 +23,21 @@ function open(options: Partial<FileOptions> = {}): CalmStore {
   return store;
 }
 
+/** Together with the connection that writes. */
+function openedBy(options: FileOptions): { readonly store: CalmStore; readonly connection: SqlDriver } {
+  const named = new Map<string, SqlDriver>();
+  const connect = (name: string): SqlDriver => {
+    const connection = driver.connect(name);
+    // The first of two that a file is viewed by.
+    if (!named.has(name)) named.set(name, connection);
+    return connection;
+  };
+  const store = calm(openFile(path, options, connect));
+  onTestFinished(() => store.close());
+  const [, connection = named.get(path)] = [...named].find(([name]) => name.includes("unix-excl")) ?? [];
+  return { store, connection: connection as SqlDriver };
+}
+
 /** What the next process finds, whose engine clock has started anew. */
 function afterRestart(store: CalmStore, downMs = 0): CalmStore {
   store.close();
@@ -203,9 +218,7 @@ describe(`the store over ${driver.name}`, () => {
   });
 
   test("a disk that is full fails the whole batch, and the store goes on when there is room", () => {
-    const connection = driver.connect(path);
-    const store = calm(openFile(path, { clock }, () => connection));
-    onTestFinished(() => store.close());
+    const { store, connection } = openedBy({ clock });
     store.commit("default", claims(holding(1)));
     const { page_count: pages } = connection.prepare("PRAGMA page_count").all()[0]!;
     connection.prepare(`PRAGMA max_page_count = ${Number(pages) + 1}`).all();
@@ -387,10 +400,8 @@ describe(`the store over ${driver.name}`, () => {
     ["normal", 1],
     ["full", 2],
   ] as const)("sync %s is what SQLite is told", (sync, level) => {
-    const connection = driver.connect(path);
-    const store = calm(openFile(path, { clock, sync }, () => connection));
+    const { connection } = openedBy({ clock, sync });
 
     expect(connection.prepare("PRAGMA synchronous").all()[0]).toEqual({ synchronous: level });
-    store.close();
   });
 });

@@ -1,8 +1,7 @@
 /** `client.locks`: the LockManager of the Web Locks standard over the locks of the space. */
 
-import { asyncDispose } from "../dispose.ts";
 import type { KeyList, Lock, Locks } from "../locks.ts";
-import { onAbort } from "../signals.ts";
+import { under } from "../with-lock.ts";
 import { type Wish, wishOf } from "./arguments.ts";
 import type { LatchLocks, WebLock } from "./types.ts";
 
@@ -13,38 +12,30 @@ export function webLocks(source: Pick<Locks, "acquire" | "tryAcquire" | "list">)
   return {
     // Async, so that whatever is wrong with the call is a rejection.
     async request(...args: unknown[]) {
-      const { name, mode, ifAvailable, steal, signal, callback } = wishOf(args);
-      // What is not asked for is not said: servers read the plain frame fastest.
-      const options = { mode, steal: steal || undefined, signal };
-      const lock = await source[ifAvailable ? "tryAcquire" : "acquire"](name, options);
+      const { name, ifAvailable, wanted, callback } = wishOf(args);
+      const lock = await source[ifAvailable ? "tryAcquire" : "acquire"](name, wanted);
       return lock === null ? callback(null) : runUnder(lock, callback);
     },
 
     async query() {
       const page = (after?: string): Promise<KeyList> => source.list({ after, count: PAGE_COUNT, queue: true });
-      const [first, { snapshotOf }] = await Promise.all([page(), import("./snapshot.ts")]);
-      return snapshotOf(first, page);
+      const first = await page();
+      return (await import("./snapshot.ts")).snapshotOf(first, page);
     },
   };
 }
 
-/** Settles as the callback does once the lock is let go, or as soon as the lock is lost: then the callback goes on alone. */
+/**
+ * Settles as the callback does once the lock is let go, or as soon as the lock is lost: then the callback goes on alone, and the error has
+ * the standard's name. Not every runtime's DOMException takes a cause.
+ */
 async function runUnder(lock: Lock, callback: Wish["callback"]): Promise<unknown> {
-  const { key: name, mode, fence, token, signal } = lock;
-  if (signal.aborted) throw lossOf(signal);
-  const lost = new Promise((_, reject) => {
-    onAbort(signal, () => reject(lossOf(signal)));
-  });
+  const { key: name, mode, fence, token, signal, lost } = lock;
   const granted: WebLock = { name, mode, signal, fence, token };
-  const done = new Promise((resolve) => resolve(callback(granted)));
   try {
-    return await Promise.race([lost, done]);
-  } finally {
-    await lock[asyncDispose]();
+    return await under(lock, () => Promise.race([lost.then((loss) => Promise.reject(loss)), callback(granted)]));
+  } catch (error) {
+    if (!signal.aborted || error !== signal.reason) throw error;
+    throw Object.assign(new DOMException((error as Error).message, "AbortError"), { cause: error });
   }
-}
-
-/** By the standard's name for it. Not every runtime's DOMException takes a cause. */
-function lossOf({ reason }: AbortSignal): DOMException {
-  return Object.assign(new DOMException((reason as Error).message, "AbortError"), { cause: reason as unknown });
 }

@@ -67,12 +67,13 @@ export function extendAttempt(state: LedgerState, command: ExtendAttempt): void 
 export function forget(state: LedgerState, command: Forget): void {
   const { from: to, request, key, attempt } = command;
   const record = state.standing(command);
-  if (record === "unreadable") return refuse(state, command, "unavailable");
-  if (record !== undefined && attempt !== undefined) {
+  // An operator need not know what it was. Whose it was nobody can tell.
+  if (record === "unreadable" && attempt !== undefined) return refuse(state, command, "unavailable");
+  if (record !== undefined && record !== "unreadable" && attempt !== undefined) {
     const isOwn = runningOf(record, attempt) !== undefined || isDoneBy(record, attempt);
     if (!isOwn) return tellLost(state, command, lossOf(record, attempt));
   }
-  if (record !== undefined && "queue" in record) forgetLive(state, record, attempt === undefined);
+  if (typeof record === "object" && "queue" in record) forgetLive(state, record, attempt === undefined);
   else if (record !== undefined) state.change({ kind: "record_gone", key });
   state.tell({ kind: "forgotten", to, request, key, existed: record !== undefined });
 }

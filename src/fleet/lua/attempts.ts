@@ -149,8 +149,11 @@ function RECORDS.extend_attempt(command)
 end
 
 function RECORDS.forget(command)
-  local record = recordOf(command.key)
   local attempt = command.attempt
+  local isReadable, record = pcall(recordOf, command.key)
+  -- An operator need not know what it was. Whose it was nobody can tell.
+  if not isReadable and attempt then error(record, 0) end
+  if not isReadable then record = {} end
   if record and attempt and not isRunBy(record, attempt) and not isDoneBy(record, attempt) then
     return tellAttemptLost(command, record)
   end
@@ -183,30 +186,46 @@ function RECORDS.record_status(command)
   answer(told)
 end
 
+-- The record of a begin that lives; nil when it cannot be read, or is gone, since somebody has laid hands on it: that is nobody
+-- else's matter, and whoever asks for its key hears it.
+local function recordOfBegun(begun)
+  local isReadable, record = pcall(recordOf, begun.asked.key)
+  return isReadable and record or nil
+end
+
+-- A begin that does not run leaves: it has waited, or its record is not what it was. Whether it has waited.
+local function leaveAll(begun)
+  local hasWaited = call('ZSCORE', attemptsQueueOf(begun.asked.key), begun.id)
+  leaveQueue(begun)
+  endBegin(begun)
+  return hasWaited
+end
+
 function RECORDS.cancel_begin(command)
   local begun = findBegin(command.from, command.request)
   if not begun or routeOfBegin(begun) ~= me then return end
-  local record = recordOf(begun.asked.key)
-  if record.running ~= begun.id then
-    leaveQueue(begun)
+  local record = recordOfBegun(begun)
+  if not record or record.running ~= begun.id then
+    if leaveAll(begun) then return tellInProgress(me, begun.asked, record and record.running and begunOf(record.running)) end
+  else
     endBegin(begun)
-    return tellInProgress(me, begun.asked, begunOf(record.running))
+    pass(record)
   end
-  endBegin(begun)
-  pass(record)
   tellFailed(command, begun.asked.key)
 end
 
 -- A deadline is reached: a wait is over, or a lease; or nobody came back for it.
 local function serveBegun(member)
   local begun = begunOf(num(tonumber(string.sub(member, 1, 16))))
-  local record = recordOf(begun.asked.key)
-  local isRunning = record.running == begun.id
+  local record = recordOfBegun(begun)
+  local isRunning = record and record.running == begun.id
   if isRunning and #member == 16 then return loseAttempt(record, begun, 'expired') end
-  if not isRunning then leaveQueue(begun) end
-  endBegin(begun)
-  if isRunning then return pass(record) end
-  tellInProgress(routeOfBegin(begun), begun.asked, begunOf(record.running))
+  if isRunning then
+    endBegin(begun)
+    return pass(record)
+  end
+  if not leaveAll(begun) then return tellOwner(begun, 'expired') end
+  tellInProgress(routeOfBegin(begun), begun.asked, record and record.running and begunOf(record.running))
 end
 
 -- Whether all is done.
@@ -226,7 +245,8 @@ local function dropBegins(ids)
     table.sort(own, function(a, b) return tonumber(a) < tonumber(b) end)
     for _, id in ipairs(own) do
       local begun = begunOf(id)
-      if recordOf(begun.asked.key).running == id then lost[#lost + 1] = begun
+      local record = recordOfBegun(begun)
+      if record and record.running == id then lost[#lost + 1] = begun
       else
         leaveQueue(begun)
         endBegin(begun)

@@ -1,7 +1,7 @@
 /** A page of gates, as whoever uses `latchkey/element` writes it. */
 
-import { connect } from "../../../src/client/index.ts";
-import { defineLatchGate, type LatchGate } from "../../../src/element/index.ts";
+import { connect } from "latchkey/client";
+import { defineLatchGate, type LatchGate } from "latchkey/element";
 import type { GateCalls, Told } from "../support/gate-calls.ts";
 
 /** `?server=` names another one. */

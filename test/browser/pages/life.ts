@@ -1,6 +1,6 @@
 /** A page that takes locks when it is told to, and writes down what it hears and what it holds at that moment. */
 
-import { type AcquireOptions, connect, LatchkeyError, type Lock } from "../../../src/client/index.ts";
+import { type AcquireOptions, connect, LatchkeyError, type Lock } from "latchkey/client";
 import type { Heard, LifeCalls } from "../support/life-calls.ts";
 
 const asked = new URLSearchParams(location.search);
@@ -10,10 +10,12 @@ const signals = new Map<string, AbortSignal>();
 const waits = new Map<string, number | string>();
 let ticks = 0;
 
+// Each wait is twice as long as the one before, and none is cut short by luck.
+Math.random = () => 0.999;
+
 const client = connect(location.origin, {
   requeue: asked.has("requeue"),
-  // Each wait is twice as long as the one before, and none is cut short by luck.
-  reconnect: { baseMs: 10, capMs: 60_000, random: () => 0.999 },
+  reconnect: { baseMs: 10, capMs: 60_000 },
   onStatus: (status) => write(status),
 });
 

@@ -2,8 +2,8 @@
 
 import { flushSync } from "react-dom";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";
-import { connect } from "../../../src/client/index.ts";
-import type { UseLock } from "../../../src/react/index.ts";
+import { connect } from "latchkey/client";
+import type { UseLock } from "latchkey/react";
 import type { ReactCalls } from "../support/react-calls.ts";
 import { application, type View } from "../support/react-view.ts";
 

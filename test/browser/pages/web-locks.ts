@@ -1,6 +1,6 @@
 /** The Web Locks suite in a page: against `client.locks`, and against the browser's own `navigator.locks`. */
 
-import { type Client, connect } from "../../../src/client/index.ts";
+import { type Client, connect } from "latchkey/client";
 import { CASES, type Manager, type Managers, runCase } from "../../web-locks/suite.ts";
 import type { LocksCalls } from "../support/locks-calls.ts";
 

@@ -1,4 +1,4 @@
-import type { ClaimSnapshot } from "../../../src/react/index.ts";
+import type { ClaimSnapshot } from "latchkey/react";
 import type { View } from "./react-view.ts";
 
 /** What of a snapshot is JSON. */

@@ -1,8 +1,8 @@
 /** A little application with locks, as a page runs it and a server renders it. */
 
 import { createElement, type ReactElement, StrictMode, useEffect } from "react";
-import type { Client } from "../../../src/client/index.ts";
-import { LatchkeyProvider, useLock, type UseLock, useLockState, useSession } from "../../../src/react/index.ts";
+import type { Client } from "latchkey/client";
+import { LatchkeyProvider, useLock, type UseLock, useLockState, useSession } from "latchkey/react";
 
 export interface Part {
   readonly name: string;

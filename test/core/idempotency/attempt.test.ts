@@ -135,6 +135,24 @@ describe("forget", () => {
     expect(records.stored.size).toBe(0);
   });
 
+  test("an operator removes also what the store cannot read, so that work on its key can begin anew", () => {
+    const records = new Records();
+    const asked = { kind: "forget", from: "@x", request: "1", key: "k", found: "unreadable" } as const;
+    expect(told(records.step({ ...asked, attempt: "" }))).toEqual(["@x: refused unavailable"]);
+    expect(records.changes).toEqual([]);
+    expect(told(records.step(asked))).toEqual(["@x: forgotten"]);
+    expect(records.changes).toEqual([{ kind: "record_gone", key: "k" }]);
+    expect(told(records.begin("@a", "1", "k"))).toEqual(["@a 1: started 1"]);
+  });
+
+  test("what the store cannot read but memory knows is forgotten as what it is", () => {
+    const records = new Records();
+    records.begin("@a", "1", "k");
+    records.wait("@b", "1", "k");
+    const asked = { kind: "forget", from: "@x", request: "1", key: "k", found: "unreadable" } as const;
+    expect(told(records.step(asked))).toEqual(["@b 1: started 1", "@x: forgotten"]);
+  });
+
   test("a running attempt is lost, its session hears it, and whoever waits begins anew", () => {
     const records = new Records();
     records.open("S");

@@ -234,7 +234,7 @@ test("when the store cannot say what it has, nothing is run, told or changed", (
     { kind: "complete", ...asked, attempt: "t", result, contentType: "" },
     { kind: "fail", ...asked, attempt: "t" },
     { kind: "extend_attempt", ...asked, attempt: "t", leaseMs: 1 },
-    { kind: "forget", ...asked },
+    { kind: "forget", ...asked, attempt: "t" },
     { kind: "record_status", ...asked },
   ] as const;
   for (const command of commands) {

@@ -55,7 +55,10 @@ export class FakeStore implements Store {
         else if (change.kind === "session") kept.sessions.set(change.session.id, change.session);
         else if (change.kind === "session_gone") kept.sessions.delete(change.session);
         else if (change.kind === "record") kept.records.set(change.record.key, change.record);
-        else if (change.kind === "record_gone") kept.records.delete(change.key);
+        else if (change.kind === "record_gone") {
+          kept.records.delete(change.key);
+          this.unreadable.delete(change.key);
+        }
       }
     });
   }

@@ -42,12 +42,12 @@ export class World {
   readonly told: string[] = [];
   readonly sockets: FakeSocket[] = [];
   readonly host: Host;
-  readonly #traits: Pick<HostPorts, "hasDearSignals" | "hibernation">;
+  readonly #traits: Pick<HostPorts, "hasDearSignals" | "lookTurns" | "hibernation">;
 
   constructor(
     choices: HostChoices = {},
     prepare: (store: FakeStore) => void = () => {},
-    traits: Pick<HostPorts, "hasDearSignals" | "hibernation"> = {},
+    traits: Pick<HostPorts, "hasDearSignals" | "lookTurns" | "hibernation"> = {},
   ) {
     prepare(this.store);
     this.#traits = traits;

@@ -51,6 +51,18 @@ export const RECORD_MUTANTS: readonly Mutant[] = [
     replace: `if (found === undefined || found === "unreadable") return undefined;`,
   },
   {
+    bug: "whoever shows an attempt may forget what cannot be read",
+    file: "idempotency/attempt.ts",
+    find: `if (record === "unreadable" && attempt !== undefined) return`,
+    replace: `if (record === "unreadable" && attempt === "") return`,
+  },
+  {
+    bug: "an operator may not forget what cannot be read",
+    file: "idempotency/attempt.ts",
+    find: `if (record === "unreadable" && attempt !== undefined) return`,
+    replace: `if (record === "unreadable") return`,
+  },
+  {
     bug: "a store that cannot say stops work that is in memory",
     file: "idempotency/state.ts",
     find: `if (live !== undefined) return live;`,
