@@ -113,8 +113,8 @@ export class LockSpace extends DurableObject<LatchkeyEnv> {
     return this.#keeper.ask(asked);
   }
 
-  confirm(name: string, isDelivered: boolean): void {
-    this.#keeper.host.confirm(name, isDelivered);
+  confirm(name: string, isDelivered: boolean): boolean {
+    return this.#keeper.host.confirm(name, isDelivered);
   }
 
   drain(): Promise<void> {

@@ -7,6 +7,12 @@ import type { GrantTold } from "./http-call.ts";
 import type { Clock, Hibernation, Mint } from "./ports.ts";
 import type { Timed, Timers } from "./timers.ts";
 
+interface Expected {
+  readonly grant: GrantTold;
+  readonly until: number;
+  isConfirmed: boolean;
+}
+
 export class Confirmations implements Timed {
   deadline: number = Number.POSITIVE_INFINITY;
   slot = -1;
@@ -14,8 +20,9 @@ export class Confirmations implements Timed {
   readonly #parts: { readonly clock: Clock; readonly mint: Mint; readonly timers: Timers };
   readonly #hibernation: Hibernation;
   readonly #takeBack: (grant: GrantTold) => void;
-  /** In the order of their ends. */
-  readonly #open: Map<string, { readonly grant: GrantTold; readonly until: number }> = new Map();
+  /** In the order of their ends. Also those that are confirmed: who did not hear that they stand asks again. */
+  readonly #expected: Map<string, Expected> = new Map();
+  #openCount = 0;
   readonly #settling: (() => void)[] = [];
 
   constructor(
@@ -34,31 +41,42 @@ export class Confirmations implements Timed {
     const { clock, mint, timers } = this.#parts;
     const name = mint.token();
     const until = clock.now() + this.#hibernation.confirmMs;
-    this.#open.set(name, { grant, until });
+    this.#expected.set(name, { grant, until, isConfirmed: false });
+    this.#openCount += 1;
     timers.setBy(this, until);
     return name;
   }
 
-  /** What became of the answer. A second word on the same one changes nothing. */
-  confirm(name: string, isDelivered: boolean): void {
-    const found = this.#open.get(name);
-    this.#open.delete(name);
-    if (found !== undefined && !isDelivered) this.#takeBack(found.grant);
-    if (this.#open.size === 0) for (const resolve of this.#settling.splice(0)) resolve();
+  /**
+   * What is to become of the answer; whether the grant stands. Told again it says the same; only what was confirmed may still be taken
+   * back, within its time, by one who confirmed it and then did not send it.
+   */
+  confirm(name: string, isDelivered: boolean): boolean {
+    const found = this.#expected.get(name);
+    if (found === undefined) return false;
+    if (!found.isConfirmed) this.#openCount -= 1;
+    found.isConfirmed = isDelivered;
+    if (!isDelivered) {
+      this.#expected.delete(name);
+      this.#takeBack(found.grant);
+    }
+    if (this.#openCount === 0) for (const resolve of this.#settling.splice(0)) resolve();
+    return isDelivered;
   }
 
   /** Resolves when it is known of every grant what became of it. */
   async settled(): Promise<void> {
-    if (this.#open.size > 0) await new Promise<void>((resolve) => this.#settling.push(resolve));
+    if (this.#openCount > 0) await new Promise<void>((resolve) => this.#settling.push(resolve));
   }
 
   due(now: number): void {
-    for (const [name, { until }] of this.#open) {
+    for (const [name, { until, isConfirmed }] of this.#expected) {
       if (until > now) {
         this.#parts.timers.setBy(this, until);
         return;
       }
-      this.confirm(name, false);
+      if (isConfirmed) this.#expected.delete(name);
+      else this.confirm(name, false);
     }
   }
 }

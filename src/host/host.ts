@@ -150,9 +150,9 @@ export class Host {
     return grant?.hasWaited === true ? this.#confirmations?.expect(grant) : undefined;
   }
 
-  /** The answer with that name was taken, or it was not. */
-  confirm(name: string, isDelivered: boolean): void {
-    this.#confirmations?.confirm(name, isDelivered);
+  /** The answer with that name is taken, or it is not. Whether its grant stands: if not, it must not be told. */
+  confirm(name: string, isDelivered: boolean): boolean {
+    return this.#confirmations?.confirm(name, isDelivered) ?? false;
   }
 
   /**

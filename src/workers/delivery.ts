@@ -1,12 +1,12 @@
 /**
  * A Worker is not told that its caller hung up: neither `request.signal` nor a broken call shows it, and the first write
  * to a dead connection succeeds (workerd 2026-11). But that write is answered by a reset, and the next one fails. So the answer that
- * tells of a grant after a wait begins with white space, which JSON allows, and goes on a moment later; when the connection has
- * taken that too, it is confirmed to the object. Without a confirmation the object takes the grant back.
+ * tells of a grant after a wait begins with white space, which JSON allows, and goes on a moment later with all but its last brace. When
+ * the connection has taken that too, the grant is confirmed to the object; when that has said that it stands, the brace follows.
+ * Without a confirmation the object takes the grant back: then nobody can have read the answer, since its text is not whole.
  */
 
 import { waitUntil } from "cloudflare:workers";
-import { CONFIRM_MS } from "./objects.ts";
 
 /** For the reset to arrive; mostly it is known after 1 to 9 ms, measured. What a grant after a wait costs more. */
 const LISTEN_MS = 20;
@@ -17,46 +17,48 @@ const LISTEN_MS = 20;
  */
 const AHEAD = 4;
 
-/** An answer that has not left by then would tell of a lock that the object may have taken back before it hears of it. */
-const LEAVE_MS = CONFIRM_MS / 2;
-
-/** Between tries to confirm, ms: an object that has too much to do for a moment must not take back what was delivered. */
+/** Between tries to confirm, ms: an object that has too much to do for a moment must not take back what is about to be delivered. */
 const RETRIES_MS = [100, 300, 900];
 
-/** `tell` hears what became of it; `listenMs`: what a busy machine may make of it, for tests. */
+/** Tells the object what becomes of the answer; whether the grant stands. */
+type Confirm = (isDelivered: boolean) => Promise<boolean>;
+
+type Writer = WritableStreamDefaultWriter<Uint8Array>;
+
+/** `body`: a JSON object. `listenMs`: what a busy machine may make of it, for tests. */
 export function deliver(
   status: number,
   headers: Headers,
   body: string,
-  tell: (isDelivered: boolean) => Promise<void>,
+  confirm: Confirm,
   listenMs: number = LISTEN_MS,
 ): Response {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  waitUntil(write(writable.getWriter(), body, listenMs).then((isDelivered) => insist(() => tell(isDelivered))));
+  waitUntil(write(writable.getWriter(), body, confirm, listenMs));
   return new Response(readable, { status, headers });
 }
 
+async function write(writer: Writer, body: string, confirm: Confirm, listenMs: number): Promise<void> {
+  const isTaken = await offer(writer, body.slice(0, -1), listenMs);
+  if (isTaken && (await insist(() => confirm(true)).catch(() => false))) {
+    // Whatever becomes of it now: the caller may have read it.
+    await Promise.allSettled([writer.write(encode(body.slice(-1))), writer.close()]);
+    return;
+  }
+  // A caller that is there after all sees a broken connection.
+  await Promise.allSettled([writer.abort(new Error("the grant does not stand")), insist(() => confirm(false))]);
+}
+
 /** Whether the connection took all of it, a moment after it had taken something before. */
-async function write(
-  writer: WritableStreamDefaultWriter<Uint8Array>,
-  body: string,
-  listenMs: number,
-): Promise<boolean> {
+async function offer(writer: Writer, text: string, listenMs: number): Promise<boolean> {
   const broken = writer.closed.then(
     () => false,
     () => true,
   );
-  const leaveBy = Date.now() + LEAVE_MS;
   try {
     await put(writer, " ");
     if (await Promise.race([broken, pause(listenMs).then(() => false)])) return false;
-    await put(writer, body);
-    if (Date.now() > leaveBy) {
-      // The caller sees a broken connection: what it has read so far is no whole answer.
-      await writer.abort(new Error("the answer was not taken in time"));
-      return false;
-    }
-    await writer.close();
+    await put(writer, text);
     return true;
   } catch {
     return false;
@@ -64,13 +66,16 @@ async function write(
 }
 
 /** Resolves when the connection has taken the text; rejects when it is broken. */
-async function put(writer: WritableStreamDefaultWriter<Uint8Array>, text: string): Promise<void> {
-  const encoder = new TextEncoder();
-  await writer.write(encoder.encode(text));
-  for (let ahead = 0; ahead < AHEAD; ahead++) await writer.write(encoder.encode(" "));
+async function put(writer: Writer, text: string): Promise<void> {
+  await writer.write(encode(text));
+  for (let ahead = 0; ahead < AHEAD; ahead++) await writer.write(encode(" "));
 }
 
-async function insist(tell: () => Promise<void>): Promise<void> {
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+async function insist<T>(tell: () => Promise<T>): Promise<T> {
   for (const retryMs of RETRIES_MS) {
     try {
       return await tell();

@@ -45,8 +45,12 @@ export function locksOf(space: string, objects: Objects): HttpClient {
 async function answer(object: LockObject, asked: Asked, signal: AbortSignal | undefined): Promise<Response> {
   const answered = await object.ask(asked);
   const { unconfirmed } = answered;
-  // Nobody wants it any more: the next in line should not wait until it is taken back.
-  if (unconfirmed !== undefined) await object.confirm(unconfirmed, signal?.aborted !== true);
+  if (unconfirmed !== undefined) {
+    // Nobody wants it any more: the next in line should not wait until it is taken back.
+    const isWanted = signal?.aborted !== true;
+    // As when a connection breaks: the client repeats the request.
+    if (!(await object.confirm(unconfirmed, isWanted)) && isWanted) throw new Error("the answer came too late");
+  }
   return responseOf(answered);
 }
 

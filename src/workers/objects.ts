@@ -24,7 +24,8 @@ export interface Answered {
 export interface LockObject {
   fetch(request: Request): Promise<Response>;
   ask(asked: Asked): Promise<Answered>;
-  confirm(name: string, isDelivered: boolean): Promise<void>;
+  /** Whether the grant with that name stands: if not, it must not be told. */
+  confirm(name: string, isDelivered: boolean): Promise<boolean>;
   /** Tells every session when to come back and sends waiting callers away. The object serves on. */
   drain(): Promise<void>;
 }

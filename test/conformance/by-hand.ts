@@ -19,3 +19,27 @@ export async function callByHand(url: string, path: string, body: string): Promi
   connection.write(`POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   return connection;
 }
+
+/** What is answered, at the first moment at which its text is whole: the end of the answer may still be on the way. */
+export function readAnswer(connection: Socket): Promise<Readonly<Record<string, unknown>>> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    connection.on("data", (bytes) => {
+      text += bytes.toString();
+      const answer = answerIn(text);
+      if (answer !== undefined) resolve(answer);
+    });
+    connection.once("close", () => reject(new Error(`closed after ${text}`)));
+  });
+}
+
+function answerIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  const headEnd = text.indexOf("\r\n\r\n");
+  if (headEnd === -1) return undefined;
+  try {
+    // Lengths of chunks, where it comes in chunks, are on lines of their own; the JSON is on one.
+    return JSON.parse(text.slice(headEnd + 4).replaceAll(/(?:^|\r\n)[\dA-Fa-f]+\r\n/g, ""));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { acquireByHand, type Leave } from "./by-hand.ts";
+import { acquireByHand, type Leave, readAnswer } from "./by-hand.ts";
 import { Calm, goesOn } from "./calm.ts";
 import { Caller } from "./caller.ts";
 import { usuallyWithin } from "./figures.ts";
@@ -151,16 +151,21 @@ export function repeats(subject: Subject): void {
   test("a caller that closes as soon as it has its answer keeps the lock", async () => {
     using session = await openSession(subject.socketUrl);
     const keys = Array.from({ length: 4 * ROUNDS }, freshKey);
+    const fences: unknown[] = [];
     for (const key of keys) {
       const held = await session.acquire(key);
       const connection = await acquireByHand(subject.url, key);
       await caller().waiting(key, 1);
-      await Promise.all([session.release(held), once(connection, "data")]);
+      const [answer] = await Promise.all([readAnswer(connection), session.release(held)]);
       connection.destroy();
       await once(connection, "close");
+      fences.push(answer["fence"]);
     }
     // A server that took those ends for hang-ups would have let go of the first ones by now.
-    for (const key of keys) expect(await session.status(key)).toMatchObject({ status: "held", waiting: 0 });
+    for (const [at, key] of keys.entries()) {
+      const isHeld = { status: "held", waiting: 0, holders: [{ fence: fences[at] }] };
+      expect(await session.status(key)).toMatchObject(isHeld);
+    }
   });
 
   test.each<Leave>(["destroy", "resetAndDestroy"])(

@@ -39,14 +39,30 @@ async function statusAfterwards(world: World): Promise<unknown> {
 test("a grant that is confirmed stays", async () => {
   const { world, next, name } = await granted();
   world.advance(CONFIRM_MS - 1);
-  world.host.confirm(name, true);
+  expect(world.host.confirm(name, true)).toBe(true);
   world.advance(CONFIRM_MS);
   expect(hasTurn(next)).toBe(false);
 });
 
+test("a confirmation whose answer was lost is told again, and the grant stands", async () => {
+  const { world, next, name } = await granted();
+  world.host.confirm(name, true);
+  expect(world.host.confirm(name, true)).toBe(true);
+  world.advance(CONFIRM_MS);
+  expect(hasTurn(next)).toBe(false);
+});
+
+test("a grant that was confirmed by somebody who then could not tell of it is taken back", async () => {
+  const { world, next, name } = await granted();
+  world.host.confirm(name, true);
+  world.host.confirm(name, false);
+  await settle();
+  expect(hasTurn(next)).toBe(true);
+});
+
 test("a grant whose answer nobody took is taken back at once, and the next has its turn", async () => {
   const { world, next, name } = await granted();
-  world.host.confirm(name, false);
+  expect(world.host.confirm(name, false)).toBe(false);
   await settle();
   expect(hasTurn(next)).toBe(true);
 });
@@ -57,7 +73,8 @@ test("a grant of which nobody says anything is taken back when its time is over,
   expect(hasTurn(next)).toBe(false);
   world.advance(1);
   expect(hasTurn(next)).toBe(true);
-  world.host.confirm(name, true);
+  // Who says so now must not tell of the grant.
+  expect(world.host.confirm(name, true)).toBe(false);
   expect((await world.status("k")).body).toMatchObject({ waiting: 0, holders: [{ session: next.welcome.session }] });
 });
 
@@ -76,6 +93,14 @@ test("a drain waits until it is known what became of every grant", async () => {
   world.host.confirm(name, false);
   await drained;
   expect(await statusAfterwards(world)).toMatchObject({ status: "free" });
+});
+
+test("a drain does not wait for grants that are confirmed", async () => {
+  const { world, name } = await granted();
+  world.host.confirm(name, true);
+  world.host.confirm(name, true);
+  await world.host.drain();
+  expect(await statusAfterwards(world)).toMatchObject({ status: "held" });
 });
 
 test("a drain waits no longer for it than a grant would last", async () => {

@@ -30,6 +30,9 @@ async function answer(): Promise<Response> {
   // Another request's promise cannot be waited for in a Worker.
   while (counts.goes === before) await new Promise((resolve) => setTimeout(resolve, 1));
   counts.waiting -= 1;
-  const tell = async (isDelivered: boolean): Promise<void> => void told.push(isDelivered);
-  return deliver(200, new Headers(), '{"status":"acquired"}', tell, 0);
+  const confirm = async (isDelivered: boolean): Promise<boolean> => {
+    told.push(isDelivered);
+    return isDelivered;
+  };
+  return deliver(200, new Headers(), '{"status":"acquired"}', confirm, 0);
 }

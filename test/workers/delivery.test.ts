@@ -1,8 +1,9 @@
 /** What workerd's own connections tell of a caller that is gone, where there was no time to notice. */
 
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -66,12 +67,16 @@ async function until(isSo: (status: Status) => boolean): Promise<Status> {
   }
 }
 
-/** Waits for an answer and is gone before there is one. */
-async function hangUp(): Promise<void> {
+/** A caller that waits for an answer. */
+async function call(): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
-  const closed = new Promise((resolve) => socket.once("close", resolve));
   socket.write("GET / HTTP/1.1\r\nhost: worker\r\n\r\n");
   await until(({ waiting }) => waiting === 1);
+  return socket;
+}
+
+async function end(socket: Socket): Promise<void> {
+  const closed = once(socket, "close");
   socket.destroy();
   await closed;
 }
@@ -79,7 +84,7 @@ async function hangUp(): Promise<void> {
 test("no answer to a caller that was gone before is taken for delivered, however little time there was to notice", async () => {
   const { told: before } = await ask("/status");
   for (let round = 1; round <= ROUNDS; round++) {
-    await hangUp();
+    await end(await call());
     await ask("/go");
     await until(({ told }) => told.length === before.length + round);
   }
@@ -95,4 +100,24 @@ test("an answer to a caller that is there is delivered", async () => {
   expect(await (await answered).json()).toEqual({ status: "acquired" });
   const { told } = await until((status) => status.told.length > before.length);
   expect(told.at(-1)).toBe(true);
+});
+
+test("an answer whose text a caller had whole is delivered, also when the caller did not wait for its end", async () => {
+  const { told: before } = await ask("/status");
+  for (let round = 1; round <= ROUNDS; round++) {
+    const socket = await call();
+    let text = "";
+    const isWhole = new Promise<void>((resolve) => {
+      socket.on("data", (bytes) => {
+        text += bytes.toString();
+        if (text.includes("}")) resolve();
+      });
+    });
+    await ask("/go");
+    await isWhole;
+    await end(socket);
+    await until(({ told }) => told.length === before.length + round);
+  }
+  const { told } = await ask("/status");
+  expect(told.slice(before.length)).toEqual(Array.from({ length: ROUNDS }, () => true));
 });

@@ -2,6 +2,8 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { LockTimeoutError } from "../../../src/client/index.ts";
 import { latchkey } from "../../../runtimes/workers.ts";
+import { locksOf } from "../../../src/workers/locks.ts";
+import type { LockObject } from "../../../src/workers/objects.ts";
 import { World } from "./world.ts";
 
 test("a Worker's own code takes locks without HTTP and without a key", async () => {
@@ -43,6 +45,29 @@ test("an acquire that was given up has no turn for long", async () => {
   await expect(waiting).rejects.toThrow("enough");
   await session.release(held);
   await session.next("granted", behind.id);
+});
+
+test("its wait does not end with a grant that was taken back before it knew of it", async () => {
+  const world = new World();
+  const session = await world.open();
+  const held = await session.acquire("a");
+  // Its answers come so late that the object has stopped waiting for a word of them.
+  const late: LockObject = {
+    fetch: (request) => world.object.fetch(request),
+    ask: (asked) => world.object.ask(asked),
+    drain: () => world.object.drain(),
+    async confirm(name, isDelivered) {
+      await world.object.confirm(name, false);
+      return world.object.confirm(name, isDelivered);
+    },
+  };
+  const locks = locksOf(world.space, { object: () => late, parts: () => [late] });
+  const waiting = locks.acquire("a", { ttl: 60_000, timeout: 3000 });
+  while ((await world.call("a")).body["waiting"] !== 1);
+  const behind = await session.acquire("a", { answer: "queued" });
+  await session.release(held);
+  await session.next("granted", behind.id);
+  await expect(waiting).rejects.toThrow(LockTimeoutError);
 });
 
 test("only what is Latchkey's is answered", async () => {
