@@ -1,6 +1,7 @@
 /**
- * Members of the client's own records and classes, which nobody else sees: the files for pages have one or two letters for them. Not here,
- * and a test looks: what is public, what goes over the wire, what a platform or a package has, and what is named by a string.
+ * Members of the client's own records and classes, which nobody else sees: in `dist` they have one or two letters. Not here, and a test looks:
+ * what is public, what goes over the wire, what is named by a string, and what is used from elsewhere. Nor what a platform's objects have,
+ * as far as these files use them: the tests of pages run what is in `dist`.
  */
 export const OWN_MEMBERS: readonly string[] = [
   "acked",
