@@ -1,17 +1,12 @@
 /** What workerd's own connections tell of a caller that is gone, where there was no time to notice. */
 
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { connect, type Socket } from "node:net";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Child } from "../conformance/child.ts";
+import type { Child } from "../conformance/child.ts";
 import { temporaryFolder } from "../conformance/server.ts";
+import { bundleWorker, startWorker } from "./own-worker.ts";
 
-const { default: WORKERD } = createRequire(import.meta.url)("workerd") as { readonly default: string };
 const ROUNDS = 50;
 const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -35,19 +30,8 @@ let child: Child;
 let port = 0;
 
 beforeAll(async () => {
-  await build({
-    entryPoints: [fileURLToPath(new URL("./answering-worker.ts", import.meta.url))],
-    outfile: join(folder.path, "worker.js"),
-    bundle: true,
-    format: "esm",
-    target: "es2024",
-    external: ["cloudflare:workers"],
-    logLevel: "error",
-  });
-  writeFileSync(join(folder.path, "config.capnp"), CONFIG);
-  child = new Child([WORKERD, "serve", "config.capnp", "--control-fd=1"], {}, folder.path);
-  const listening = await child.printed(/"socket":"http","port":\d+/);
-  port = Number(listening.split(":").at(-1));
+  await bundleWorker(new URL("./answering-worker.ts", import.meta.url), folder.path, CONFIG);
+  ({ child, port } = await startWorker(folder.path));
 }, 60_000);
 
 afterAll(async () => {

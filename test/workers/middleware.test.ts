@@ -1,19 +1,14 @@
 /** The middleware in a Worker of somebody's own, on workerd as it is, which can be killed. */
 
-import { writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { createRequire } from "node:module";
 import { type AddressInfo } from "node:net";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Calm } from "../conformance/calm.ts";
-import { Child } from "../conformance/child.ts";
+import type { Child } from "../conformance/child.ts";
 import { temporaryFolder } from "../conformance/server.ts";
+import { bundleWorker, startWorker } from "./own-worker.ts";
 
-const { default: WORKERD } = createRequire(import.meta.url)("workerd") as { readonly default: string };
 const CROWD = 200;
 /** As in the Worker. */
 const LEASE_MS = 3000;
@@ -42,16 +37,11 @@ beforeAll(async () => {
     charge().catch((error: unknown) => answer.destroy(error as Error));
   });
   await new Promise<void>((resolve) => bank.listen(0, "127.0.0.1", resolve));
-  await build({
-    entryPoints: [fileURLToPath(new URL("./paying-worker.ts", import.meta.url))],
-    outfile: join(folder.path, "worker.js"),
-    bundle: true,
-    format: "esm",
-    target: "es2024",
-    external: ["cloudflare:workers"],
-    logLevel: "error",
-  });
-  writeFileSync(join(folder.path, "config.capnp"), configOf((bank.address() as AddressInfo).port));
+  await bundleWorker(
+    new URL("./paying-worker.ts", import.meta.url),
+    folder.path,
+    configOf((bank.address() as AddressInfo).port),
+  );
   await start();
 }, 60_000);
 
@@ -62,9 +52,9 @@ afterAll(async () => {
 });
 
 async function start(): Promise<void> {
-  child = new Child([WORKERD, "serve", "config.capnp", "--control-fd=1"], {}, folder.path);
-  const listening = await child.printed(/"socket":"http","port":\d+/);
-  url = `http://127.0.0.1:${listening.split(":").at(-1)}`;
+  const started = await startWorker(folder.path);
+  child = started.child;
+  url = `http://127.0.0.1:${started.port}`;
 }
 
 function configOf(bankPort: number): string {
