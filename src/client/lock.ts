@@ -49,6 +49,7 @@ export interface Grip {
 }
 
 export class LockHandle implements Lock {
+  // Declared, since the constructor makes them: a page would load their names once more.
   declare readonly key: string;
   declare readonly mode: Mode;
   declare readonly token: string;

@@ -43,6 +43,7 @@ import { tryAcquire, withLock } from "./with-lock.ts";
 export class SessionClient<Added extends Addition = Addition>
   implements Client, SessionLink, Surroundings, WatchesLink, World
 {
+  // Declared: what the constructor makes, as in `lock.ts`.
   declare readonly ready: Promise<void>;
   readonly locks: LatchLocks = webLocks(this);
   /** What was plugged in. */
